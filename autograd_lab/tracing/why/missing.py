@@ -172,9 +172,34 @@ def _frozen(q: Question, k: int) -> Why:
     )
 
 
+#: Operations that are given whole numbers to choose elements by.
+_TAKE_INDICES = {
+    "nll_loss", "nll_loss2d", "nll_loss_nd", "cross_entropy", "cross_entropy_loss", "embedding", "embedding_bag", "index", "index_select",
+    "gather", "scatter", "scatter_add", "take", "one_hot", "index_put", "index_add", "take_along_dim",
+}  # fmt: skip
+
+
+def _op_of(q: Question, k: int) -> str:
+    """The operation of an event."""
+    e = q.facts.events[k]
+    op = q.facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")
+    return str(op).strip("_")
+
+
 def _integers(q: Question) -> Why:
     facts, t, name = q.facts, q.t, q.name
     kind = facts.trace.tensors[t]["dtype"]
+    chooses = [k for k in facts.uses.get(t, ()) if _op_of(q, k) in _TAKE_INDICES]
+    if chooses:
+        return q.answer(
+            "integer-tensor",
+            f"{name} holds {kind} numbers, which choose classes or elements. A derivative asks what a small change does, and integers have "
+            "no small changes.",
+            lines=(facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t))
+            + facts.at(chooses[0], f"{name} is used to choose here"),
+            fix=f"this is right: {name} has to hold integers here. Was the gradient of something else meant?",
+            k=chooses[0],
+        )
     return q.answer(
         "integer-tensor",
         f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
@@ -366,7 +391,7 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
                 k=asked,
             )
         return None
-    found = no_longer_a_leaf(q)
+    found = no_longer_a_leaf(q) or _asked_before(q)
     if found is not None:
         return found
     k = facts.maker.get(t)
@@ -381,6 +406,30 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
         edits=cures.keep_gradient(q, name, k)
         if facts.named(t) and (q.stopped is None or cures.reads_none(q, q.stopped))
         else (),  # the program would stop all the same
+        k=k,
+    )
+
+
+def _asked_before(q: Question) -> Why | None:
+    """retain_grad was called on another tensor, which had the name before."""
+    facts, t, name = q.facts, q.t, q.name
+    own, k = facts.trace.tensors[t]["name"], facts.maker.get(t)
+    former = [
+        a
+        for a in range(t)
+        if facts.trace.tensors[a]["name"] == own != "" and facts.retain_asked(a) is not None
+    ]
+    if not former or k is None:
+        return None
+    asked = facts.retain_asked(former[-1])
+    return q.answer(
+        "overwritten",
+        f"{name}.retain_grad() was called on the tensor that was called {name} before. This line gives the name {name} to a new tensor, "
+        "which was not asked to keep its gradient.",
+        lines=facts.at(asked, "retain_grad is called here")
+        + facts.at(k, f"{name} is another tensor from here on"),
+        fix=f"call {name}.retain_grad() after this line, or give the new tensor a name of its own.",
+        edits=cures.keep_gradient(q, name, k),
         k=k,
     )
 
@@ -677,6 +726,11 @@ _MEND = {
 def _item_fix(q: Question, reads: list[int]) -> str:
     """What to do about a number that left the graph."""
     function = cures.number_wanted(q, reads)
+    if any(re.search(r"\b(int|range|round)\(", q.facts.text(k)) for k in reads):
+        return (
+            "a whole number, such as an index or a count, has no derivative: a small change does not change it. Is there a smooth way, such as "
+            "weights from a softmax instead of an index?"
+        )
     if not function:
         return _MEND["item"]
     filled = function in ("torch.full", "torch.full_like")
@@ -807,6 +861,23 @@ def cut_lines(q: Question, hop: Hop) -> list[Line]:
     return lines
 
 
+def _choice(q: Question, end: int, until: int) -> Hop | None:
+    """Where whole numbers, or a yes or no, were computed from the tensor that chose an element, or a branch, on the way to `end`."""
+    facts = q.facts
+    parts = {b for a in (end, *facts.ancestors(end)) for b in facts.memory(a)}
+    made = [facts.place(k) for a in sorted(parts) for k in (facts.maker.get(a), *facts.writes.get(a, ()))]
+    for hop in facts.hops(q.t, until).values():
+        where = facts.place(hop.k)
+        if hop.cut != "no-derivative" or facts.floating(hop.b) or where is None:
+            continue
+        source, n = where
+        names = set(source.targets(n))
+        lines = [m for other, m in filter(None, made) if other is source]
+        if any(m == n or names & set(source.read_on(m)) or source.decides(n, names, m) for m in lines):
+            return hop
+    return None
+
+
 def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
     """Why no gradient flows from tensor `end` to the tensor asked about: where the way was cut."""
     facts, t, name = q.facts, q.t, q.name
@@ -877,6 +948,15 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             lines=facts.assignment(t) + here,
             fix=f"was {name} meant to be used? Then use it where {target} is computed.",
             k=run.start if run else None,
+        )
+    choice = _choice(q, end, until)
+    if choice is not None:
+        return q.answer(
+            "no-derivative",
+            f"{target} depends on {name} only by a choice, and no gradient can come back: {cut_words(q, choice)}.",
+            lines=facts.at(choice.k, _HERE["no-derivative"]) + here,
+            fix=_MEND["no-derivative"],
+            k=choice.k,
         )
     return q.answer(
         "not-connected",

@@ -119,6 +119,20 @@ class Source:
                 ]
         return []
 
+    def decides(self, n: int, names: set[str], m: int) -> bool:
+        """Whether line m stands in an `if` or a loop that asks on line n, or asks for one of the names, whether to run it."""
+        for tree in self.trees:
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.If | ast.While):
+                    continue
+                asked = {
+                    ast.unparse(x) for x in ast.walk(node.test) if isinstance(x, ast.Name | ast.Attribute)
+                }
+                last = [*node.body, *node.orelse][-1].end_lineno or 0
+                if node.body[0].lineno <= m <= last and (node.test.lineno == n or names & asked):
+                    return True
+        return False
+
     def updated(self, n: int) -> list[str]:
         """What line n reads the `.grad` of to compute something new: p in `p = p - lr * p.grad`."""
         for s in self.statements():

@@ -508,3 +508,45 @@ with torch.no_grad():
     y.requires_grad_()
     z = (y * 2).sum()
 z.backward()
+
+# %% one-hot-written-by-argmax | no-derivative | lab.why(logits) | template: choice
+# says: only by a choice, and no gradient can come back: argmax has no derivative
+logits = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = F.softmax(logits, dim=0)
+hard = torch.zeros(3)
+hard[y.argmax()] = 1.0
+cost = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+(hard * cost).sum().backward()
+
+# %% element-at-the-argmax | no-derivative | lab.why(scores) | template: choice
+# says: y depends on scores only by a choice
+scores = torch.tensor([0.1, 0.7, 0.2], requires_grad=True)
+x = torch.ones(3, requires_grad=True)
+i = scores.argmax()
+y = x[i] * 2
+y.backward()
+
+# %% branch-by-a-comparison | no-derivative | lab.why(scores) | template: choice
+# says: only by a choice, and no gradient can come back: gt has no derivative
+scores = torch.tensor([0.1, 0.7, 0.2], requires_grad=True)
+x = torch.ones(3, requires_grad=True)
+if scores.max() > 0.5:
+    y = x * 2
+else:
+    y = x * 3
+y.sum().backward()
+
+# %% accuracy-of-another-net | not-connected | lab.why(net_b.weight) | template: other-net
+# says: net_b.weight was used, but loss was not computed from that result
+net_a, net_b = nn.Linear(2, 2), nn.Linear(2, 2)
+x = torch.ones(3, 2)
+acc = (net_b(x).argmax(1) == 0).float().mean()
+loss = net_a(x).sum()
+loss.backward()
+
+# %% labels-asked-for-a-gradient | integer-tensor | lab.why(labels) | template: labels
+# says: labels holds int64 numbers, which choose classes or elements
+labels = torch.tensor([0, 1])
+logits = torch.zeros(2, 2, requires_grad=True)
+loss = F.cross_entropy(logits, labels)
+loss.backward()

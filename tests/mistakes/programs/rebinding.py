@@ -418,3 +418,12 @@ for epoch in range(2):
     with torch.no_grad():
         for k in params:
             params[k] = params[k] - 0.1 * params[k].grad
+
+# %% retain-grad-of-the-tensor-before | overwritten | lab.why(h) | template: retain-then-rename
+# says: h.retain_grad() was called on the tensor that was called h before
+# grad: h.grad == [1.0, 1.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 2
+h.retain_grad()
+h = h + 1
+h.sum().backward()

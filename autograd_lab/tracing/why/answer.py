@@ -118,6 +118,7 @@ CAUSES = {
     "zero-grad-missed": "zero_grad was called on something that does not have the tensor",
     "not-in-optimizer": "the optimizer does not know the tensor",
     "partly-cut": "a part of the way to the loss was cut",
+    "all-pairs": "a column and a row were broadcast to all pairs",
     "as-computed": "it is the derivative; nothing stands out",
     # without a recording, or beside it
     "outside-recording": "the backward pass ran outside of the recorded block",

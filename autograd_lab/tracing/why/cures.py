@@ -1097,6 +1097,13 @@ def detached_there(q: Question, k: int | None, name: str) -> Edits:
     return _rewritten(q, k, lambda node: _expression(f"{name}.detach()") if _is_name(node, name) else None)
 
 
+def made_a_column(q: Question, k: int | None, name: str) -> Edits:
+    """The line of event k uses `name` as a column."""
+    return _rewritten(
+        q, k, lambda node: _expression(f"{name}.unsqueeze(1)") if _is_name(node, name) else None
+    )
+
+
 # -- overwritten values -------------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ def number(q: Question) -> Why:
         or _no_optimizer(q)
         or _old_graph(q)
         or _partly_cut(q)
+        or _all_pairs(q)
         or _computed(q)
     )
 
@@ -292,6 +293,57 @@ def _partly_cut(q: Question) -> Why | None:
         edits=cures.mended(q, [hop]),
         k=hop.k,
     )
+
+
+#: Operations that compare two tensors element by element.
+_COMPARE = {"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
+
+
+def _all_pairs(q: Question) -> Why | None:
+    """A prediction of shape [n, 1] and a target of shape [n] were compared: each with every other."""
+    facts = q.facts
+    run = _run_at(q, facts.grads[q.t][-1])
+    if run is None:
+        return None
+    for n in sorted(facts.behind(run.event["roots"]) & facts.leading_to(facts.node_of(q.t))):
+        node = facts.trace.nodes[n]
+        if node["op"] not in _COMPARE or len(node["inputs"]) < 2:
+            continue
+        column, row = sorted((_unexpanded(q, t, n) for t in node["inputs"][:2]), key=lambda t: -_dims(q, t))
+        size = facts.trace.tensors[row]["shape"]
+        if len(size) != 1 or size[0] < 2 or facts.trace.tensors[column]["shape"] != [size[0], 1]:
+            continue
+        a, b, count = facts.name(column), facts.name(row), size[0]
+        k = facts.node_event.get(n)
+        return q.answer(
+            "all-pairs",
+            f"{a} has the shape [{count}, 1] and {b} the shape [{count}], so broadcasting compares every number of {a} with every number "
+            f"of {b}: {count} x {count} pairs instead of {count}.",
+            f"{q.name}.grad is the derivative of that.",
+            lines=facts.made(n, f"[{count}, 1] and [{count}] become [{count}, {count}] here")
+            + facts.at(run.start, "the pass"),
+            fix=f"were all pairs meant? If not, give both the same shape: {b}.unsqueeze(1)."
+            if facts.named(row)
+            else "were all pairs meant? If not, give both the same shape, with unsqueeze(1) or squeeze(1).",
+            edits=cures.made_a_column(q, k, b) if facts.named(row) else (),
+            k=k,
+        )
+    return None
+
+
+def _dims(q: Question, t: int) -> int:
+    return len(q.facts.trace.tensors[t]["shape"])
+
+
+def _unexpanded(q: Question, t: int, n: int) -> int:
+    """What node n was given before its own line expanded it to t."""
+    facts = q.facts
+    k = facts.maker.get(t)
+    e = facts.events[k] if k is not None else {}
+    op = facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")
+    inputs = facts.inputs(e) if e else []
+    same = e.get("src") == facts.trace.nodes[n].get("src")
+    return inputs[0] if op in ("expand", "broadcast_to") and same and inputs else t
 
 
 def _computed(q: Question) -> Why:

@@ -404,3 +404,37 @@ k = torch.tensor([[1.0, 2.0], [0.5, 1.0]])
 att = torch.softmax(q @ k.T, -1)
 loss = (att.detach() @ k).sum() + q.sum()
 loss.backward()
+
+# %% column-minus-row | all-pairs | lab.why(net.weight) | template: column-and-row
+# says: pred has the shape [4, 1] and y the shape [4], so broadcasting compares every number of pred with every number of y
+# grad: net.weight.grad == [[-15.0]]
+net = nn.Linear(1, 1, bias=False)
+nn.init.constant_(net.weight, 1.0)
+x = torch.tensor([[1.0], [2.0], [3.0], [4.0]])
+y = torch.tensor([2.0, 4.0, 6.0, 8.0])
+pred = net(x)
+loss = ((pred - y) ** 2).mean()
+loss.backward()
+
+# %% loss-of-a-column-and-a-row | all-pairs | lab.why(model.lin.weight) | template: column-and-row
+# says: 8 x 8 pairs instead of 8
+# grad: model.lin.weight.grad is None == False
+class Reg(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 1)
+
+    def forward(self, x):
+        return self.lin(x)
+
+model = Reg()
+X, Y = torch.randn(8, 2), torch.randn(8)
+crit = nn.L1Loss()
+loss = crit(model(X), Y)
+loss.backward()
+
+# %% row-of-one-minus-row | as-computed | lab.why(w) | template: column-and-row
+# says: It is the derivative of
+w = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+b = torch.tensor([1.0, 2.0, 4.0])
+((w - b) ** 2 + w).sum().backward()

@@ -22,7 +22,7 @@ CAUSES = {
     "overwritten": "the name now stands for a computed tensor",
     "overwritten-no-grad": "the name now stands for a new tensor without requires_grad",
     "leaf-without-name": "the leaf is a nameless operand of this tensor",
-    "new-leaf": "the tensor was made after the pass",
+    "new-leaf": "the tensor is newer than the graph of the pass",
     "gradient-without-graph": "a gradient computed without create_graph has no history",
     # .grad is None: the way from the loss
     "detached": "the way was cut by detach",

@@ -40,6 +40,17 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
             f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
             runs[-1].start + 1,
         )
+    made = _made_anew(facts, x, name)
+    if made is not None:
+        return Why(
+            "new-leaf",
+            f"Why is {name}.grad None?",
+            (f"{name} was made anew by {facts.statement(made)}, and nothing was computed from it since.",),
+            tuple(facts.at(made, "made anew here") + facts.at(runs[-1].start, "the pass")),
+            f"was {name} meant to be made anew? If it was to be updated, write into it in place, under torch.no_grad(); if not, make it before "
+            "it is used.",
+            made + 1,
+        )
     called = name or "the tensor"
     return Why(
         "unused",
@@ -50,6 +61,23 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
         "and check that the layer it belongs to is called.",
         runs[-1].start + 1,
     )
+
+
+def _made_anew(facts: Facts, x: Any, name: str) -> int | None:
+    """The event at which the program made a parameter of other numbers and gave it this name, after that had been used."""
+    last = name.rpartition(".")[2]
+    for k, e in enumerate(facts.events):
+        where = facts.place(k)
+        if (
+            where is not None
+            and e["k"] == "detach"
+            and e.get("how") == "Parameter"
+            and not facts.uses.get(e["t"])
+            and facts.trace.tensors[e["t"]]["shape"] == list(x.shape)
+            and last in [target.rpartition(".")[2] for target in where[0].targets(where[1])]
+        ):
+            return k
+    return None
 
 
 def outside(recording: Any, x: Any, name: str) -> Why | None:

@@ -509,7 +509,7 @@ with torch.no_grad():
     z = (y * 2).sum()
 z.backward()
 
-# %% one-hot-written-by-argmax | no-derivative | lab.why(logits) | template: choice
+# %% one-hot-written-by-argmax | no-derivative | lab.why(logits) | template: choice-by-number
 # says: only by a choice, and no gradient can come back: argmax has no derivative
 logits = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = F.softmax(logits, dim=0)
@@ -518,7 +518,7 @@ hard[y.argmax()] = 1.0
 cost = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 (hard * cost).sum().backward()
 
-# %% element-at-the-argmax | no-derivative | lab.why(scores) | template: choice
+# %% element-at-the-argmax | no-derivative | lab.why(scores) | template: choice-by-number
 # says: y depends on scores only by a choice
 scores = torch.tensor([0.1, 0.7, 0.2], requires_grad=True)
 x = torch.ones(3, requires_grad=True)
@@ -526,7 +526,7 @@ i = scores.argmax()
 y = x[i] * 2
 y.backward()
 
-# %% branch-by-a-comparison | no-derivative | lab.why(scores) | template: choice
+# %% branch-by-a-comparison | no-derivative | lab.why(scores) | template: choice-by-number
 # says: only by a choice, and no gradient can come back: gt has no derivative
 scores = torch.tensor([0.1, 0.7, 0.2], requires_grad=True)
 x = torch.ones(3, requires_grad=True)

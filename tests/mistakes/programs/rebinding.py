@@ -427,3 +427,11 @@ h = w * 2
 h.retain_grad()
 h = h + 1
 h.sum().backward()
+
+# %% parameter-made-anew-before-the-pass | new-leaf | lab.why(net.weight) | template: parameter-anew
+# says: net.weight was made anew by `net.weight = nn.Parameter(net.weight * 2)`
+net = nn.Linear(2, 1)
+x = torch.ones(1, 2)
+loss = net(x).pow(2).sum()
+net.weight = nn.Parameter(net.weight * 2)
+loss.backward()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from math import prod
 from typing import NamedTuple
 
 from ..trace import Record
 from .facts import Facts, Pass
-from .numbers import NORMALIZED, Column, Numbers
+from .numbers import NORMALIZED, SOFTMAX, Column, Numbers
 
 _STEPS = 20_000  # so many places are looked at, for all elements together
 
@@ -156,6 +157,11 @@ class Births:
             return []
         terms = tuple(x * g[r] for r, x in column if g[r] != 0)
         if not terms:
+            if any(
+                g[r] != 0 for r in self._softmax_row(n, c, len(g))
+            ):  # all of them depend on c, but too little
+                found.append(Birth("flat", n, i, k, c))
+                return []
             return [(n, 0, r) for r, _ in column]
         tiny = self.numbers.limits(e["out"][i]).tiny
         if max(map(abs, terms)) < tiny:
@@ -165,6 +171,18 @@ class Births:
         else:
             found.append(Birth("whole", n, i, k, c))
         return []
+
+    def _softmax_row(self, n: int, c: int, size: int) -> list[int]:
+        """The elements that a softmax normalizes together with element c; none if node n is no softmax."""
+        node = self.facts.trace.nodes[n]
+        shape = self.facts.trace.tensors[node["outputs"][0]]["shape"]
+        dim = (node.get("params") or {}).get("dim")
+        if self.numbers.op(n) not in SOFTMAX or not shape or not isinstance(dim, int) or prod(shape) != size:
+            return []
+        step = prod(shape[dim % len(shape) + 1 :])
+        width = shape[dim]
+        first = c - c // step % width * step
+        return [first + j * step for j in range(width)]
 
     def _hooked(self, n: int, slot: int, c: int | None, stages: tuple[str, ...]) -> Birth | None:
         for k, e in self.hooks.get(n, ()):

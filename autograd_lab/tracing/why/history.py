@@ -224,10 +224,13 @@ def _used_up(q: Question, hop: Hop, run: Pass) -> bool:
     """Whether an earlier pass has freed what lies behind a cut: a state cut loose from the round before, which has to be so."""
     facts = q.facts
     node = facts.trace.tensors[hop.a]["node"]
+    if node is None:
+        return False
+    history = {n for n in facts.behind([node]) if facts.trace.nodes[n]["kind"] != "accumulate"}
     return any(
-        node in facts.behind(r.event["roots"])
+        history & facts.behind(r.event["roots"])
         for r in facts.passes
-        if node is not None and r.end < run.start and not r.event.get("keep")
+        if r.end < run.start and not r.event.get("keep")
     )
 
 

@@ -34,6 +34,7 @@ POINTWISE = {
     "logsigmoid", "softplus", "erf", "exp", "gelu", "silu", "mish", "sin", "cos", "abs", "pow", "sqrt", "log", "log1p", "expm1",
     "maximum", "minimum", "where", "masked_fill", "fmod", "remainder", "cosh", "sinh", "atan", "mul", "div", "erfc", "square",
 }  # fmt: skip
+SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
 #: Normalizations: the mean of what they give is always 0, before a scale of their own.
 NORMALIZED = {
     "native_layer_norm", "layer_norm", "native_batch_norm", "batch_norm", "native_group_norm", "group_norm", "instance_norm",

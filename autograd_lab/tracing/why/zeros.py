@@ -18,12 +18,17 @@ from .births import Birth, Births, Factor
 from .facts import Facts, Pass
 from .history import HOOK_FIX
 from .missing import DRAWS, SAMPLED_FIX
-from .numbers import MOST, NORMALIZED, POINTWISE, Numbers
+from .numbers import MOST, NORMALIZED, POINTWISE, SOFTMAX, Numbers
 from .question import Question
 from .wild import birth_of
 
 _BENT = {"threshold", "hardswish", "hardsigmoid", "hardshrink", "softshrink"}
 _CLAMP = {"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6"}
+#: The derivatives of functions of straight pieces, as operations of their own, and what those functions are called.
+_STRAIGHT = {
+    "threshold_backward": "relu", "leaky_relu_backward": "leaky_relu", "hardtanh_backward": "hardtanh",
+    "hardsigmoid_backward": "hardsigmoid",
+}  # fmt: skip
 _FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "floor_divide"}
 _SQUASH = {
     "sigmoid", "tanh", "softmax", "safe_softmax", "log_softmax", "logsigmoid", "softplus", "erf", "erfc", "exp", "gelu", "silu",
@@ -42,7 +47,6 @@ _PICK = {
 }  # fmt: skip
 _KINK = {"norm", "linalg_vector_norm", "abs", "atan2", "cdist", "pairwise_distance"}
 _REPLACE = {"zero", "fill", "copy"}
-_SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
 _ADDED = {
     "add", "sub", "expand", "addmm", "convolution", "repeat", "mul", "div", "rsub", "addmv", "baddbmm", "where",
 }  # fmt: skip
@@ -322,7 +326,7 @@ class _Zeros:
         facts = self.facts
         goal = facts.leading_to(self.node)
         for n in sorted((facts.behind([born]) & goal) - {born}, reverse=True):
-            if self.numbers.op(n) not in _SOFTMAX or self._classes(n) != 1:
+            if self.numbers.op(n) not in SOFTMAX or self._classes(n) != 1:
                 continue
             if self.node in facts.behind([born], without=n):
                 continue
@@ -510,7 +514,7 @@ class _Zeros:
         result = node["outputs"][0]
         name = facts.name(result)
         name = "they" if name.startswith("the result of") else name
-        if op in _SOFTMAX and self._classes(birth.n) == 1:
+        if op in SOFTMAX and self._classes(birth.n) == 1:
             log = ", and its log 0" if op == "log_softmax" else ""
             return f"the softmax of a single number is always 1{log}"
         g = e["in"][0]
@@ -554,7 +558,7 @@ class _Zeros:
     def _whole_sum(self, birth: Birth, start: str, more: str, residue: float) -> Why | None:
         """The same for a node whose derivatives are not known one by one."""
         numbers, op = self.numbers, self.numbers.op(birth.n)
-        if op in _SOFTMAX:
+        if op in SOFTMAX and birth.kind == "flat":
             constant = self._constant(birth)
             if constant:
                 return self._constant_sum(birth, constant, start, more, residue)
@@ -756,9 +760,17 @@ class _Zeros:
                     first.cause, start + first.sentences[0], *first.sentences[1:], then, more, fix=first.fix, k=birth.k,
                     lines=[*first.lines, *facts.made(birth.n, "nan in, 0 out in the backward")],
                 )  # fmt: skip
-        constant = op in _SOFTMAX and self._constant(birth)
+        constant = op in SOFTMAX and self._constant(birth)
         if constant and "single number" in constant:
             return self._constant_sum(birth, constant, start, more, 0.0)
+        if node.get("made_in") and op in _STRAIGHT:
+            return found(
+                "constant-derivative",
+                f"this node is part of the derivative of {_STRAIGHT[op]}, which is made of straight pieces: along each of them the "
+                "derivative is constant, so the next derivative is 0.",
+                "this is the true derivative. A function with a curved graph (x ** 2, softplus, tanh) has another one.",
+                "the derivative is constant here",
+            )
         if node.get("made_in") and (op in _FLAT or self._power_of_nothing(birth.n)):
             return found(
                 "constant-derivative",
@@ -789,7 +801,8 @@ class _Zeros:
             return found(
                 "clamped",
                 f"{at} lies outside of the limits, where the result no longer depends on it.",
-                "clamp only what is logged, or use a smooth limit such as tanh.",
+                "nothing comes back from beyond a limit. Was that meant, as in a hinge or a relu? If not, use a smooth limit such as tanh or "
+                "softplus, or clamp only what is logged.",
                 "clamped here",
             )
         if op in _FLAT:
@@ -845,6 +858,13 @@ class _Zeros:
             answer = self._by_zero(birth, found)
             if answer is not None:
                 return answer
+        if op in SOFTMAX and birth.kind == "flat":
+            return found(
+                "saturated",
+                f"at {at} the softmax is exactly 0 or 1 in {facts.trace.tensors[own]['dtype']}, and a small change does not change that.",
+                "keep what goes into the softmax small: smaller weights, normalization, smaller steps.",
+                f"{op} is saturated here",
+            )
         if op in _SQUASH:
             return found(
                 "saturated",

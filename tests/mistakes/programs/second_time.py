@@ -387,3 +387,14 @@ m = Tracker()
 for x in torch.randn(3, 1, 2):
     m.net.zero_grad()
     m.loss(x).backward()
+
+# %% rounds-cut-apart-as-they-should-be | as-computed | lab.why(gru.weight_hh_l0) | template: cut-apart
+# says: It is the derivative of loss
+gru = nn.GRU(2, 3, batch_first=True)
+hidden = torch.zeros(1, 1, 3)
+for _ in range(2):
+    out, hidden = gru(torch.ones(1, 4, 2), hidden)
+    loss = out[:, -1].pow(2).mean()
+    gru.zero_grad()
+    loss.backward()
+    hidden = hidden.detach()

@@ -241,7 +241,7 @@ loss = (p - 0.0) ** 2
 loss.backward()
 
 # %% softmax-twice-saturated | saturated | lab.why(logits) | template: saturated
-# says: softmax is so flat
+# says: the softmax is exactly 0 or 1 in float32
 logits = torch.tensor([[200.0, 0.0, -200.0]], requires_grad=True)
 probs = F.softmax(logits, dim=1)
 loss = F.cross_entropy(probs, torch.tensor([1]))
@@ -600,3 +600,18 @@ T[-1].backward()
 s = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
 score = torch.softmax(s, 0).mean()
 score.backward()
+
+# %% huge-logits-in-cross-entropy | saturated | lab.why(net.weight) | template: huge-logits
+# says: the softmax is exactly 0 or 1 in float32
+net = nn.Linear(2, 3)
+with torch.no_grad():
+    net.weight.copy_(torch.tensor([[500.0, 500.0], [0.0, 0.0], [-500.0, -500.0]]))
+    net.bias.zero_()
+F.cross_entropy(net(torch.ones(2, 2)), torch.tensor([0, 0])).backward()
+
+# %% second-derivative-of-a-relu | constant-derivative | lab.why(x) | template: second-of-relu
+# says: this node is part of the derivative of relu, which is made of straight pieces
+x = torch.tensor([0.5, 1.5], requires_grad=True)
+y = torch.relu(2 * x).sum()
+(g,) = torch.autograd.grad(y, x, create_graph=True)
+g.sum().backward()

@@ -556,10 +556,12 @@ def _updates(node: ast.AST) -> bool:
 def _stacked(q: Question, hop: Hop, node: ast.AST) -> ast.AST | None:
     """`torch.tensor([a, b])` becomes `torch.stack([a, b])`, `torch.tensor(a)` becomes `a`."""
     if not (
-        isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1
+        isinstance(node, ast.Call)
+        and re.search(r"\.(tensor|Tensor|FloatTensor)$", ast.unparse(node.func))
+        and len(node.args) == 1
     ):
         return None
-    prefix = ast.unparse(node.func).removesuffix(".tensor")
+    prefix = ast.unparse(node.func).rpartition(".")[0]
     facts = q.facts
     parts = [facts.trace.tensors[a]["shape"] for a in facts.inputs(facts.events[hop.k])]
     whole = facts.trace.tensors[hop.b]["shape"]
@@ -699,6 +701,31 @@ def number_wanted(q: Question, reads: list[int]) -> str:
                 if (here or later) and function.split(".")[-1] not in _TAKE_TENSORS:
                     return function
     return ""
+
+
+#: Functions of `math` that torch has by the same name.
+IN_TORCH = {
+    "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf",
+}  # fmt: skip
+
+
+def computed_by_torch(q: Question, reads: list[int]) -> Edits:
+    """`math.exp(x)` becomes `torch.exp(x)`."""
+
+    def by_torch(node: ast.AST) -> ast.AST | None:
+        if not isinstance(node, ast.Call) or len(node.args) != 1:
+            return None
+        module, _, function = ast.unparse(node.func).partition(".")
+        if module != "math" or function not in IN_TORCH:
+            return None
+        return ast.Call(_expression(f"torch.{function}"), [_bare_number(node.args[0])], [])
+
+    return _rewritten(q, reads[-1], by_torch) if len(reads) == 1 else ()
+
+
+def _bare_number(node: ast.expr) -> ast.expr:
+    """The tensor behind `x.item()`; anything else as it is."""
+    return _called(node, "item") or node
 
 
 def _reads_number(node: ast.AST) -> bool:

@@ -723,15 +723,36 @@ _MEND = {
 }
 
 
+def _copies(text: str) -> bool:
+    """Whether a line gives tensors to `torch.Tensor([...])` or the like, which takes their numbers."""
+    return re.search(r"\b(\w*Tensor|tensor|as_tensor)\(", text) is not None and not re.search(
+        r"\.item\(|\.tolist\(|\b(float|int)\(", text
+    )
+
+
+def _left_by(q: Question, k: int) -> str:
+    """How numbers left the graph at event k, by the call that the student wrote."""
+    text, how = q.facts.text(k), q.facts.events[k].get("how", "item")
+    if f".{how}(" in text:
+        return f"by .{how}()"
+    called = re.search(r"\b(float|int|math\.\w+|round|range|np\.\w+)\(", text)
+    if called is not None:
+        return f"by {called[1]}()"
+    return "as a NumPy array" if how == "numpy" else "as Python numbers"
+
+
 def _item_fix(q: Question, reads: list[int]) -> str:
     """What to do about a number that left the graph."""
     function = cures.number_wanted(q, reads)
     if any(re.search(r"\b(int|range|round)\(", q.facts.text(k)) for k in reads):
         return (
-            "a whole number, such as an index or a count, has no derivative: a small change does not change it. Is there a smooth way, such as "
-            "weights from a softmax instead of an index?"
+            "a whole or rounded number, such as an index or a count, has no derivative: a small change does not change it. Is there a smooth "
+            "way, such as weights from a softmax instead of an index?"
         )
     if not function:
+        by_math = next((m for k in reads if (m := re.search(r"\bmath\.(\w+)\(", q.facts.text(k)))), None)
+        if by_math is not None and by_math[1] in cures.IN_TORCH:
+            return f"use torch.{by_math[1]} instead of math.{by_math[1]}: it takes the tensor itself, and is recorded."
         return _MEND["item"]
     filled = function in ("torch.full", "torch.full_like")
     such = f", here {q.name} * torch.ones(...)" if filled and q.facts.named(q.t) else ""
@@ -902,15 +923,26 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
         else []
     )
     if reads:
-        how = facts.events[reads[-1]].get("how", "item")
-        cause = "numpy" if how == "numpy" else "item"
+        cause = "numpy" if facts.events[reads[-1]].get("how") == "numpy" else "item"
+        if cause == "item" and _copies(facts.text(reads[-1])):
+            return q.answer(
+                "copied",
+                f"The graph behind {target} does not contain {name}: {facts.statement(reads[-1])} copied only its numbers, without their "
+                "history.",
+                lines=[line for k in reads for line in facts.at(k, _HERE["copied"])] + here,
+                fix=_MEND["copied"],
+                edits=cures.kept_as_tensor(q, reads),
+                k=reads[-1],
+            )
         return q.answer(
             cause,
-            f"The graph behind {target} does not contain {name}. Its numbers left the graph by .{how}(); what Python or NumPy "
-            "computes with them is not recorded.",
+            f"The graph behind {target} does not contain {name}. Its numbers left the graph {_left_by(q, reads[-1])}; what Python or "
+            "NumPy computes with them is not recorded.",
             lines=[line for k in reads for line in facts.at(k, _HERE[cause])] + here,
             fix=_item_fix(q, reads) if cause == "item" else _MEND[cause],
-            edits=cures.kept_as_tensor(q, reads) if cause == "item" else (),
+            edits=(cures.kept_as_tensor(q, reads) or cures.computed_by_torch(q, reads))
+            if cause == "item"
+            else (),
             k=reads[-1],
         )
     used = facts.used(t, until)

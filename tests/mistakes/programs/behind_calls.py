@@ -104,7 +104,7 @@ loss.requires_grad = True
 loss.backward()
 
 # %% total-of-floats | item | lab.why(w) | template: items-in-a-list
-# says: left the graph by .item()
+# says: left the graph by float()
 # grad: w.grad == [2.0, 2.0]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 total = 0.0

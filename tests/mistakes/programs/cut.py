@@ -175,7 +175,7 @@ loss = model(torch.ones(2, 3)).sum().item()
 loss.backward()
 
 # %% float-of-a-tensor | item | lab.why(t) | template: item
-# says: left the graph by .item()
+# says: left the graph by float()
 t = torch.tensor(2.0, requires_grad=True)
 one = torch.tensor(1.0, requires_grad=True)
 area = math.pi * float(t) ** 2
@@ -457,7 +457,7 @@ v = c * torch.ones(3)
 (v * torch.ones(3, requires_grad=True)).sum().backward()
 
 # %% learned-slope-of-a-relu | item | lab.why(slope) | template: number-wanted
-# says: left the graph by .item()
+# says: left the graph by float()
 slope = torch.tensor(0.2, requires_grad=True)
 x = torch.tensor([-1.0, 2.0], requires_grad=True)
 y = F.leaky_relu(x, negative_slope=float(slope))
@@ -550,3 +550,23 @@ labels = torch.tensor([0, 1])
 logits = torch.zeros(2, 2, requires_grad=True)
 loss = F.cross_entropy(logits, labels)
 loss.backward()
+
+# %% exp-of-math | item | lab.why(log_scale) | template: math-function
+# says: left the graph by math.exp()
+# grad: float(log_scale.grad) == 2.6997176
+log_scale = torch.tensor(0.3, requires_grad=True)
+scale = math.exp(log_scale)
+x = torch.ones(2, requires_grad=True)
+(x * scale).sum().backward()
+
+# %% losses-given-to-a-tensor-class | copied | lab.why(m.weight) | template: tensor-class
+# says: copied
+# grad: m.weight.grad == [[6.0, 6.0]]
+m = nn.Linear(2, 1, bias=False)
+nn.init.constant_(m.weight, 0.5)
+losses = []
+for x in torch.ones(3, 2):
+    losses.append(m(x).pow(2).sum())
+total = torch.Tensor(losses).sum()
+total.requires_grad = True
+total.backward()

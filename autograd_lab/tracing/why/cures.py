@@ -70,6 +70,13 @@ def _assignment(q: Question, name: str, near: int | None) -> tuple[Source, ast.A
 # -- flags and leaves ---------------------------------------------------------------------------------
 
 
+def _flag_on(node: ast.AST) -> ast.AST | None:
+    """The argument `requires_grad=False` switched on."""
+    if isinstance(node, ast.keyword) and node.arg == "requires_grad" and ast.unparse(node.value) == "False":
+        return ast.keyword("requires_grad", ast.Constant(True))
+    return None
+
+
 def assigned_anew(q: Question, t: int, ending: str) -> Edits:
     """`t = ...` becomes `t = (...)` with a call behind it, where t is made."""
     name = q.facts.name(t)
@@ -80,6 +87,9 @@ def assigned_anew(q: Question, t: int, ending: str) -> Edits:
         found = _assignment(q, f"self.{name.rpartition('.')[2]}", None)
         if found is None:
             return ()
+        switched = Patch(found[0]).rewrite(found[1].lineno, _flag_on)
+        if switched is not None:
+            return switched.edits
         short = any(re.search(r"(?<![\w.])nn\.", line) for line in found[0].lines.values())
         kind = "nn.Parameter" if short else "torch.nn.Parameter"
         text = f"{ast.unparse(found[1].targets[0])} = {kind}({ast.unparse(found[1].value)})"
@@ -187,6 +197,29 @@ def moved_up(q: Question, k: int | None, to: int | None, behind: bool = False) -
     return (patch.after if behind else patch.before)(there[1], text).edits
 
 
+def uncalled(q: Question, method: str) -> tuple[str, Edits]:
+    """A statement such as `opt.zero_grad`, which names a method without calling it, and the change that calls it; ('', ()) if there is none."""
+    for source in q.facts.code:
+        for s in source.statements():
+            named = isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute) and s.value.attr == method
+            if isinstance(s, ast.Expr) and named and source.statement(s.lineno) is s:
+                text = ast.unparse(s.value)
+                return text, Patch(source).replace(s.lineno, f"{text}()").edits
+    return "", ()
+
+
+def pretrained(q: Question) -> bool:
+    """Whether what the tensor belongs to was made by from_pretrained()."""
+    owner = q.name.rpartition(".")[0]
+    made = [
+        s
+        for source in q.facts.code
+        for name in (owner, f"self.{owner.rpartition('.')[2]}")
+        for s in source.assigned(name)
+    ]
+    return any("from_pretrained(" in ast.unparse(s.value) for s in made)
+
+
 def idle_flags(q: Question) -> list[tuple[Source, ast.Assign]]:
     """The statements that were to switch the tensor's flag on but set another attribute: `model.head.requires_grad = True`."""
     found = []
@@ -204,7 +237,12 @@ def idle_flags(q: Question) -> list[tuple[Source, ast.Assign]]:
             misspelled = target.attr != "requires_grad" and re.fullmatch(
                 r"_?requires?_?grads?|requires?_gradients?|requiresGrad", target.attr
             )
-            if on and (of_module or misspelled) and source.statement(s.lineno) is s:
+            own = owner == q.name or any(
+                ast.unparse(loop.target) == owner
+                for loop in source.around(s.lineno, ast.For)
+                if isinstance(loop, ast.For)
+            )
+            if on and (of_module or (misspelled and own)) and source.statement(s.lineno) is s:
                 found.append((source, s))
     return found
 

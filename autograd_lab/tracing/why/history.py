@@ -106,8 +106,10 @@ def _accumulated(q: Question) -> Why | None:
     missed = not_given(q, runs, added) if len(runs) > 1 else None
     if missed is not None:
         return missed
+    uncalled, called = cures.uncalled(q, "zero_grad")
+    without = f" (`{uncalled}` without parentheses does not call it)" if uncalled else ""
     sentence = (
-        f"{len(runs)} backward passes went by without zero_grad in between, and backward adds to .grad: {' + '.join(parts)} "
+        f"{len(runs)} backward passes went by without zero_grad in between{without}, and backward adds to .grad: {' + '.join(parts)} "
         f"= {facts.say(facts.grad_now(q.t))}."
         if len(runs) > 1
         else f"{q.name}.grad already held {facts.say(first['old'] if first else None)} when the recording began; the pass added "
@@ -118,7 +120,7 @@ def _accumulated(q: Question) -> Why | None:
         sentence,
         lines=[line for i, run in enumerate(runs, 1) for line in facts.at(run.start, f"pass {i} adds here")],
         fix="was the sum wanted? If not, clear .grad before each backward(), with the optimizer's zero_grad() or .grad = None.",
-        edits=cures.cleared_first(q, runs) if runs else (),
+        edits=called or (cures.cleared_first(q, runs) if runs else ()),
         k=added[-1],
     )
 

@@ -123,19 +123,61 @@ def needs_none(q: Question) -> Why:
         )
     lines = facts.assignment(t)
     used = facts.uses.get(t)
+    idle = _without_effect(q)
+    if idle is not None:
+        return idle
     return q.answer(
         "requires-grad-never-set",
         f"{name} does not require grad, so operations on it are not recorded and no gradient comes back to it.",
         lines=lines + (facts.at(used[0], "used here as plain data") if used else []),
-        fix=(
-            f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used."
-            if facts.named(t)
-            else "make it with requires_grad=True, before it is used."
-        )
-        + (" In a module, make it an nn.Parameter." if "." in name else ""),
+        fix=_make_it_require(q),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
     )
+
+
+def _make_it_require(q: Question) -> str:
+    """What to do about a leaf whose flag nobody set."""
+    name = q.name
+    if not q.facts.named(q.t):
+        return "make it with requires_grad=True, before it is used."
+    call = f"call {name}.requires_grad_() before it is used."
+    if cures.pretrained(q):
+        return f"from_pretrained() freezes the weights it is given: call it with freeze=False, or {call}"
+    return f"make it with requires_grad=True, or {call}" + (
+        " In a module, make it an nn.Parameter." if "." in name else ""
+    )
+
+
+def _without_effect(q: Question) -> Why | None:
+    """The program tried to set the flag, in a way that does nothing; or a call made a frozen tensor."""
+    facts, name = q.facts, q.name
+    for source, s in cures.idle_flags(q):
+        text = source.lines[s.lineno].strip()
+        return q.answer(
+            "requires-grad-never-set",
+            f"{name} does not require grad: `{text}` has no effect, {_idle_why(s)}.",
+            lines=[*facts.assignment(q.t), Line(source.name, s.lineno, text, "has no effect")],
+            fix=f"write `{cures.working_flag(s)}` there, before {name} is used.",
+            edits=cures.flag_switched_on(source, s),
+        )
+    uncalled, edits = cures.uncalled(q, "requires_grad_")
+    if uncalled == f"{name}.requires_grad_":
+        return q.answer(
+            "requires-grad-never-set",
+            f"{name} does not require grad: `{uncalled}` without parentheses names the method and does not call it.",
+            lines=facts.assignment(q.t) + [Line(e.source, e.number, uncalled, "not called") for e in edits],
+            fix=f"write `{uncalled}()`.",
+            edits=edits,
+        )
+    return None
+
+
+def _idle_why(s: ast.Assign) -> str:
+    attribute = ast.unparse(s.targets[0]).rpartition(".")[2]
+    if attribute == "requires_grad":
+        return "because it sets an attribute of the module, not of its parameters"
+    return f"because the flag is not called {attribute}"
 
 
 def _frozen(q: Question, k: int) -> Why:
@@ -145,18 +187,10 @@ def _frozen(q: Question, k: int) -> Why:
     off = facts.at(k, "switched off here")
     for source, s in cures.idle_flags(q):
         text = source.lines[s.lineno].strip()
-        target = ast.unparse(s.targets[0])
-        attribute = target.rpartition(".")[2]
-        module = attribute == "requires_grad"
-        why_not = (
-            "that sets an attribute of the module, not of its parameters"
-            if module
-            else f"the flag is not called {attribute}"
-        )
         right = cures.working_flag(s)
         return q.answer(
             "frozen",
-            f"{since}, and `{text}` does not switch it on again: {why_not}.",
+            f"{since}, and `{text}` does not switch it on again, {_idle_why(s)}.",
             lines=[*off, Line(source.name, s.lineno, text, "has no effect")],
             fix=f"write `{right}` there.",
             edits=cures.flag_switched_on(source, s),
@@ -508,6 +542,17 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
     if q.stopped is not None:
         return _stopped(q, q.stopped)
     used = facts.uses.get(t, [])
+    uncalled, edits = cures.uncalled(q, "backward")
+    if uncalled:
+        return q.answer(
+            "backward-never-called",
+            f"{name} is a leaf that requires grad, and nobody called backward() in this recording: `{uncalled}` without parentheses names "
+            "the method and does not call it.",
+            lines=[Line(e.source, e.number, uncalled, "not called") for e in edits],
+            fix=f"write `{uncalled}()`.",
+            edits=edits,
+            k=used[-1] if used else None,
+        )
     return q.answer(
         "backward-never-called",
         f"{name} is a leaf that requires grad, and nobody called backward() in this recording"

@@ -436,7 +436,7 @@ loss = F.cross_entropy(model(torch.ones(2, 2)), torch.tensor([0, 1]))
 loss.backward()
 
 # %% unfrozen-with-a-misspelled-flag | frozen | lab.why(net[2].weight) | template: unfreeze
-# says: the flag is not called require_grad
+# says: because the flag is not called require_grad
 # grad: net[0].weight.grad is None and net[2].weight.grad is not None == True
 net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
 for p in net.parameters():
@@ -570,3 +570,45 @@ for x in torch.ones(3, 2):
 total = torch.Tensor(losses).sum()
 total.requires_grad = True
 total.backward()
+
+# %% flag-misspelled | requires-grad-never-set | lab.why(w) | template: flag-without-effect
+# says: `w.require_grad = True` has no effect, because the flag is not called require_grad
+# grad: w.grad == [1.0, 1.0, 1.0]
+w = torch.ones(3)
+w.require_grad = True
+x = torch.ones(3, requires_grad=True)
+(w * x).sum().backward()
+
+# %% flag-method-not-called | requires-grad-never-set | lab.why(w) | template: flag-without-effect
+# says: `w.requires_grad_` without parentheses names the method and does not call it
+# grad: w.grad == [1.0, 1.0, 1.0]
+w = torch.ones(3)
+w.requires_grad_
+x = torch.ones(3, requires_grad=True)
+(w * x).sum().backward()
+
+# %% parameter-with-the-flag-off | requires-grad-never-set | lab.why(m.w) | template: flag-without-effect
+# says: m.w does not require grad
+# grad: m.w.grad == [1.0, 1.0]
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2), requires_grad=False)
+        self.b = nn.Parameter(torch.zeros(2))
+
+    def forward(self, x):
+        return (x * self.w + self.b).sum()
+
+m = M()
+m(torch.ones(2)).backward()
+
+# %% embedding-frozen-by-from-pretrained | requires-grad-never-set | lab.why(emb.weight) | template: pretrained
+# says: emb.weight does not require grad
+emb = nn.Embedding.from_pretrained(torch.ones(4, 2))
+head = nn.Linear(2, 1)
+head(emb(torch.tensor([0, 1]))).sum().backward()
+# %% cure
+# grad: emb.weight.grad is None == False
+emb = nn.Embedding.from_pretrained(torch.ones(4, 2), freeze=False)
+head = nn.Linear(2, 1)
+head(emb(torch.tensor([0, 1]))).sum().backward()

@@ -213,3 +213,24 @@ for epoch in range(3):
     loss = (net(torch.ones(5, 2)) - 1).pow(2).mean()
     loss.backward()
     opt.step()
+
+# %% zero-grad-without-parentheses | accumulated | lab.why(w) | template: without-parentheses
+# says: `opt.zero_grad` without parentheses does not call it
+# grad: w.grad == [1.6]
+w = torch.tensor([1.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for _ in range(2):
+    opt.zero_grad
+    loss = (w ** 2).sum()
+    loss.backward()
+    opt.step()
+
+# %% backward-and-step-without-parentheses | backward-never-called | lab.why(w) | template: without-parentheses
+# says: `loss.backward` without parentheses names the method and does not call it
+# grad: w.grad == [2.0]
+w = torch.tensor([1.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = (w ** 2).sum()
+opt.zero_grad
+loss.backward
+opt.step

@@ -75,7 +75,7 @@ CAUSES = {
     "nan-input": "the data had nan or inf in it",
     "nan-forward": "the forward pass gave nan or inf",
     "nan-backward": "the backward pass gave nan or inf",
-    "nan-where": "the branch that where() hides came back as nan in the backward pass",
+    "nan-where": "a branch that where() or a mask hides came back as nan in the backward pass",
     "nan-hook": "a hook put nan or inf in",
     "nan-seed": "the pass was started with nan or inf",
     "overflow": "the gradient grew until it overflowed",

@@ -486,13 +486,12 @@ class _Wild:
         return min(candidates)[1] if candidates else None
 
     def _masks(self, m: int, n: int) -> bool:
-        """Whether the product m multiplies what came from n by something else that holds zeros."""
+        """Whether the product m multiplies what came from n by a constant that holds zeros."""
         facts, node = self.facts, self.facts.trace.nodes[m]
-        for t, edge in zip(node["inputs"], node["edges"], strict=False):
-            apart = edge is None or n not in facts.behind([edge[0]])
-            if apart and any(x == 0 for x in facts.numbers(facts.trace.tensors[t]["value"])):
-                return True
-        return False
+        return any(
+            edge is None and any(x == 0 for x in facts.numbers(facts.trace.tensors[t]["value"]))
+            for t, edge in zip(node["inputs"], node["edges"], strict=False)
+        )
 
     def _hidden(self, run: Pass, n: int, vjp: Record, bad: int, hider: int, born: Born | None, i: int) -> Why:
         facts = self.facts
@@ -516,7 +515,7 @@ class _Wild:
         why = _BACKWARD.get(op, "")
         return self.q.answer(
             "nan-where",
-            f"{facts.name(made)} is not chosen where its derivative is infinite"
+            f"{facts.name(made)} is {'multiplied by 0' if self.numbers.op(hider) == 'mul' else 'not chosen'} where its derivative is infinite"
             + (f" ({where})" if where else "")
             + f", so the loss is fine. But backward still goes through all of it: {hides} sends it a gradient of 0 there, and {label} "
             "multiplies that by an infinite derivative: 0 * inf is nan.",
@@ -768,7 +767,7 @@ class _Wild:
             row = self._masked_row(born, v)
             return self.q.answer(
                 "masked-row" if row is not None else "inf-minus-inf",
-                f"{op} got {row} of {name}, which holds nothing but -inf: every exp is 0, and 0 / 0 is nan."
+                f"{op} got {row} of {name}, {'which hold' if str(row).startswith('rows') else 'which holds'} nothing but -inf: every exp is 0, and 0 / 0 is nan."
                 if row is not None
                 else f"{op} got inf in {name}{self._where(t, v)}: it subtracts the maximum first, and inf - inf is nan.",
                 lines=lines,
@@ -813,7 +812,8 @@ class _Wild:
         if rows.ndim == 0:
             return "all"
         places = np.argwhere(rows).tolist()
-        return f"row {listed([place[0] if len(place) == 1 else str(place) for place in places])}"
+        word = "rows" if len(places) > 1 else "row"
+        return f"{word} {listed([place[0] if len(place) == 1 else str(place) for place in places])}"
 
     def _op(self, born: Born) -> str:
         if born.k is None:

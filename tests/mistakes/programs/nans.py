@@ -18,7 +18,7 @@ out = (weights @ values).sum()
 out.backward()
 
 # %% self-attention-of-padding | masked-row | lab.why(q_proj.weight) | template: masked-attention
-# says: which holds nothing but -inf
+# says: which hold nothing but -inf
 torch.manual_seed(0)
 q_proj, k_proj = nn.Linear(2, 2), nn.Linear(2, 2)
 tokens = torch.tensor([[1.0, 0.5], [0.2, 0.1], [0.0, 0.0]])
@@ -486,3 +486,26 @@ torch.logdet(cov).backward()
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 y = torch.log(w - 3)
 torch.nan_to_num(y).sum().backward()
+
+# %% root-times-a-log-that-is-zero | nan-backward | lab.why(w) | template: focal
+# says: the rule of PowBackward0 turned the incoming [0] into [nan]
+w = torch.tensor([40.0], requires_grad=True)
+p = torch.sigmoid(w)
+loss = (-(1 - p) ** 0.5 * torch.log(p)).sum()
+loss.backward()
+
+# %% root-times-a-mask | nan-where | lab.why(x) | template: focal
+# says: The result of sqrt is multiplied by 0 where its derivative is infinite (x[0] = 0)
+x = torch.tensor([0.0, 4.0], requires_grad=True)
+mask = (x > 0).float()
+y = torch.sqrt(x) * mask
+y.sum().backward()
+
+# %% padded-queries-of-an-attention | masked-row | lab.why(emb.weight) | template: padded-attention
+# says: softmax got rows [1, 0] and [1, 1] of the result of maskedfill, which hold nothing but -inf
+emb = nn.Embedding(3, 4)
+tok = torch.tensor([[1, 2], [0, 0]])
+x = emb(tok)
+mask = tok == 0
+att = (x @ x.transpose(1, 2)).masked_fill(mask[:, None, :], -torch.inf).softmax(-1)
+(att @ x).sum().backward()

@@ -158,7 +158,9 @@ class _Functions(TorchFunctionMode):
         if recorder.busy or any(is_wrapped(t) for t in _flat(args)):
             return func(*args, **kwargs)
         recorder.calling(func, args, kwargs)
-        recorder.busy = func in _ONE_EVENT  # what PyTorch does in it is no operation of the user's
+        recorder.busy = func in _ONE_EVENT or _copies_list(
+            func, args
+        )  # what PyTorch does in it is no operation of the user's
         try:
             result = func(*args, **kwargs)
         finally:
@@ -539,7 +541,7 @@ class TorchRecorder(Recorder):
         name = getattr(func, "__name__", "")
         if name == "_set_grad_enabled":
             self.mode(torch.is_grad_enabled())
-        elif func is torch.tensor or (
+        elif _copies_list(func, args) or (
             (name in ("__get__", "__set__", "__deepcopy__") or name in _READS or name in _FLAGS)
             and args
             and isinstance(args[0], torch.Tensor)
@@ -552,7 +554,7 @@ class TorchRecorder(Recorder):
     def _called(self, func, name, args, result, frame) -> None:
         t: Any = args[0] if args else None
         place = _place(frame)
-        if func is torch.tensor:
+        if _copies_list(func, args):
             self._copied(t, result, frame)
         elif name == "__deepcopy__":
             self.remade(t, result, "deepcopy")
@@ -1057,6 +1059,14 @@ def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:
         if "Tensor" in str(declared.type) and isinstance(given, (int, float)) and not isinstance(given, bool):
             operands.append(given)
     return operands, written
+
+
+def _copies_list(func, args) -> bool:
+    """Whether a call makes a tensor of Python data, and so copies the numbers of the tensors in it: as_tensor hands a tensor on."""
+    made = func is torch.tensor
+    return made or (
+        func in (torch.as_tensor, torch.asarray) and bool(args) and type(args[0]) in (list, tuple)
+    )
 
 
 def _flat(x) -> list[Any]:

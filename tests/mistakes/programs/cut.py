@@ -612,3 +612,11 @@ head(emb(torch.tensor([0, 1]))).sum().backward()
 emb = nn.Embedding.from_pretrained(torch.ones(4, 2), freeze=False)
 head = nn.Linear(2, 1)
 head(emb(torch.tensor([0, 1]))).sum().backward()
+
+# %% list-given-to-as-tensor | copied | lab.why(a) | template: tensor-class
+# says: `v = torch.as_tensor([a, b])` copied the numbers of a
+a = torch.tensor(1.0, requires_grad=True)
+b = torch.tensor(2.0, requires_grad=True)
+v = torch.as_tensor([a, b])
+u = torch.tensor([1.0, 1.0], requires_grad=True)
+(v * u).sum().backward()

@@ -63,7 +63,7 @@ def test_requires_grad_never_set_of_anything():
         lab.why(loss),
         "requires-grad-never-set",
         "loss = (w * 2).sum()",
-        words=["nothing in that requires grad"],
+        words=["none of that requires grad"],
     )
 
 

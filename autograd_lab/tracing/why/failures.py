@@ -449,7 +449,7 @@ def _carried(
             f"{what} {was} made here, with its history" if names else "made here, with its history",
         )
         + lines,
-        fix="cut the rounds apart: go on with the numbers of what is carried over, without their history"
+        fix="cut the rounds apart: carry over the numbers only, without their history"
         + (f" ({cures.detached(q, names, len(states))})." if names else "."),
         edits=cures.cut_apart(q, run, states, names, user),
         k=k,

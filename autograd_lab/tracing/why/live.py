@@ -33,9 +33,7 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
         return Why(
             "new-leaf",
             f"Why is {name}.grad None?",
-            (
-                f"{name} was made after the pass. The gradient went to the tensor that had been called so before.",
-            ),
+            (f"{name} was made after the pass. The gradient went to the tensor that had this name before.",),
             tuple(facts.at(runs[-1].start, "this pass filled the one before")),
             f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
             runs[-1].start + 1,
@@ -120,7 +118,7 @@ def live_why(x: Any, loss: Any = None, name: str = "") -> Why:
         return _answer(
             "unknown",
             f"Why is {name or 'this'}{'.' if name else ' '}grad {state}?",
-            f"A pass went by and left {state} here; at which node it came to be so is not written down anywhere.",
+            f"A pass ran and left {state} here. The tensors alone do not tell at which node that began.",
             "" if state != "what it is" else "It holds the sum of all passes since it was last cleared.",
         )
     question = f"Why is {name}.grad None?" if name else _NONE
@@ -156,7 +154,7 @@ def live_why(x: Any, loss: Any = None, name: str = "") -> Why:
             question,
             f"{called} is a leaf that requires grad. So either backward() was not called, or on a loss that was not computed from it, "
             "or .grad was cleared since.",
-            fix="ask lab.why(x, loss) to have the way from the loss looked at.",
+            fix="ask lab.why(x, loss) to follow the way from the loss.",
         )
     if not loss.requires_grad:
         return _answer(

@@ -116,9 +116,9 @@ def needs_none(q: Question) -> Why:
         sources = [facts.name(a) for a in facts.inputs(facts.events[k]) if not facts.is_constant(a)]
         return q.answer(
             "requires-grad-never-set",
-            f"{name} was computed from {listed(sources) or 'constants'}, and nothing in that requires grad.",
+            f"{name} was computed from {listed(sources) or 'constants'}, and none of that requires grad.",
             lines=facts.at(k, f"{name} is made here"),
-            fix="of which tensor is the gradient wanted? Set requires_grad=True on it before it is used.",
+            fix="which tensor do you want the gradient of? Set requires_grad=True on it before it is used.",
             k=k,
         )
     lines = facts.assignment(t)
@@ -258,7 +258,7 @@ def without_graph(q: Question, g: int, asked: int, k: int | None = None) -> Why:
         "It cannot be differentiated again.",
         lines=(facts.at(run.start, "this pass was not recorded") if run else [])
         + (facts.at(k, "backward is called here") if k is not None else []),
-        fix="compute the first gradient with create_graph=True, best by torch.autograd.grad.",
+        fix="compute the first gradient with torch.autograd.grad(..., create_graph=True).",
         edits=cures.first_derivative(q, run, of) if run else (),
         k=before - 1 if k is None else k,
     )
@@ -417,8 +417,8 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
         if early:
             return q.answer(
                 "retain-too-late",
-                f"{name}.retain_grad() was called after the backward pass had gone by. It only works on passes to come.",
-                lines=facts.at(early[-1].start, "the pass went by here")
+                f"{name}.retain_grad() was called after the backward pass. It only works for later passes.",
+                lines=facts.at(early[-1].start, "the pass ran here")
                 + facts.at(asked, "retain_grad only here"),
                 fix=f"call {name}.retain_grad() before backward().",
                 edits=cures.moved_up(q, asked, facts.maker.get(t), behind=True),
@@ -610,7 +610,7 @@ def _left_out(q: Question, run: Pass) -> Why | None:
     names = listed([q.facts.name(t) for t in wanted])
     return q.answer(
         "inputs-left-out",
-        f"backward was called with inputs=[{names}]: only that gets a gradient, and {q.name} is not among it.",
+        f"backward was called with inputs=[{names}]: only these get a gradient, and {q.name} is not one of them.",
         lines=q.facts.at(run.start, "inputs= stands here"),
         fix=f"add {q.name} to inputs, or leave inputs out.",
         edits=cures.added_to_inputs(q, run.start),
@@ -1012,7 +1012,7 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
     ):
         return q.answer(
             "new-leaf",
-            f"{name} was made after the pass. The gradient went to the tensor that had been called so before.",
+            f"{name} was made after the pass. The gradient went to the tensor that had this name before.",
             lines=here,
             fix=f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
             k=run.start,

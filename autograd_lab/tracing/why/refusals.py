@@ -20,7 +20,7 @@ class Refusal(NamedTuple):
 
 _HOOK_FIX = "return a tensor of the shape and type of the gradient that the hook was given, or None to leave it as it is."
 _FUNCTION_FIX = "return a tensor for every input of forward that is a tensor, in its shape, and None for every other argument."
-_VIEW = "writes in place into a view that was made {}: whether the graph is to know of that write is not clear, so autograd refuses it."
+_VIEW = "writes in place into a view that was made {}: autograd cannot tell whether the graph should know of that write, so it refuses it."
 
 REFUSALS = (
     Refusal(
@@ -52,13 +52,13 @@ REFUSALS = (
     Refusal(
         r"expected (?:Variable|Tensor), but hook returned '(.*)'",
         "hook-refused",
-        "A hook returned something of the type {1}, which is no gradient, and the pass stopped.",
+        "A hook returned something of the type {1}, which is not a gradient, and the pass stopped.",
         _HOOK_FIX,
     ),
     Refusal(
         r"hooks? '?.*'?\s?has returned an incorrect number of values|can't replace a None gradient",
         "hook-refused",
-        "A hook returned other gradients than the node can pass on, and the pass stopped.",
+        "A hook returned gradients that the node cannot pass on, and the pass stopped.",
         _HOOK_FIX,
     ),
     Refusal(
@@ -76,13 +76,13 @@ REFUSALS = (
     Refusal(
         r"expected (?:Variable|Tensor) or None \(got (.*)\)",
         "function-shape",
-        "The backward of a custom Function returned something of the type {1}, which is no gradient.",
+        "The backward of a custom Function returned something of the type {1}, which is not a gradient.",
         _FUNCTION_FIX,
     ),
     Refusal(
         r"function (\w+) returned a gradient different than None at position (\d+)",
         "function-shape",
-        "The backward of {1} returned a gradient for argument {2} of forward, which is no tensor.",
+        "The backward of {1} returned a gradient for argument {2} of forward, which is not a tensor.",
         _FUNCTION_FIX,
     ),
     Refusal(
@@ -119,7 +119,7 @@ REFUSALS = (
     Refusal(
         r"leaf variable has been moved into the graph interior",
         "inplace-leaf",
-        "A leaf was written in place after the graph was built, so it is no leaf any more.",
+        "A leaf was written in place after the graph was built, so it is no longer a leaf.",
         "write under torch.no_grad(), where nothing is recorded.",
     ),
     Refusal(
@@ -143,7 +143,7 @@ REFUSALS = (
     Refusal(
         r"can't retain_grad on Tensor that has requires_grad=False|cannot register a hook on a tensor that doesn't require gradient",
         "refused",
-        "{line} speaks of the gradient of a tensor that does not require grad: it will have none.",
+        "{line} asks for the gradient of a tensor that does not require grad: it will never have one.",
         "was it meant to require grad? Then set the flag before this line.",
     ),
     Refusal(
@@ -179,8 +179,8 @@ REFUSALS = (
     Refusal(
         r"save_for_backward can only save",
         "refused",
-        "{line} gives save_for_backward something that is no tensor.",
-        "keep what is no tensor as an attribute: ctx.factor = factor.",
+        "{line} gives save_for_backward something that is not a tensor.",
+        "keep what is not a tensor as an attribute: ctx.factor = factor.",
     ),
     Refusal(
         r"Legacy autograd function",

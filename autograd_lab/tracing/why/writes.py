@@ -105,7 +105,7 @@ def writer(q: Question, k: int) -> str:
 
 _HOW = {
     "data": "changed it through .data",
-    "numpy": "changed it, for a NumPy array shares its memory",
+    "numpy": "changed it (a NumPy array shares its memory)",
     "data =": "gave it other numbers",
 }
 _CAUSE = {"data": "data-write", "numpy": "numpy-write", "data =": "data-replaced"}

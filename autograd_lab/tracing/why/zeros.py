@@ -348,7 +348,7 @@ class _Zeros:
         return self.q.answer(
             "zero-seed",
             start + "The gradient that backward was started with is zero"
-            + (" there." if start else ", so every gradient is."),
+            + (" there." if start else ", so every gradient is zero."),
             lines=self.facts.at(self.run.start, "the pass starts here"),
             fix="start with ones, or leave the gradient argument out.",
             k=self.run.start,

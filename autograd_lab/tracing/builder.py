@@ -324,6 +324,8 @@ class Builder:
     def detached(self, source, out, data, how, place) -> None:
         src, target = self._where(place)
         s = self._operand(source, src)
+        if how == "deepcopy":  # perhaps of a module, which then has the name that is assigned
+            target = ""
         t = self._tensor(out, data, target, True, how in REMADE and out.requires_grad)
         self._event("detach", src, t=t, **{"from": s}, how=how)
         if how in ("data", "detach"):

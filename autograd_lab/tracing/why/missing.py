@@ -713,6 +713,11 @@ def _drawn(q: Question, hop: Hop) -> bool:
     return by_draw or (by_library and re.search(r"\.sample\(", facts.text(hop.k)) is not None)
 
 
+def _by_condition(q: Question, hop: Hop) -> bool:
+    """Whether recording is off in a block `with set_grad_enabled(...):`, which may be on or off."""
+    return re.match(r"\s*with\b.*\bset_grad_enabled\(", q.facts.text(q.facts.off_at(hop.k))) is not None
+
+
 def cut_words(q: Question, hop: Hop) -> str:
     """What happened at a cut, as half a sentence."""
     facts, e = q.facts, q.facts.events[hop.k]
@@ -736,7 +741,10 @@ def cut_words(q: Question, hop: Hop) -> str:
     )
     if hop.cut == "sampled" and op not in DRAWS:
         op = "sample()"
-    return _CUT[hop.cut].format(
+    form = _CUT[hop.cut]
+    if hop.cut == "no-grad" and _by_condition(q, hop):
+        form = "{b} was computed from {a} while {off} had switched recording off"
+    return form.format(
         a=facts.name(hop.a),
         b=facts.name(hop.b),
         op=op,
@@ -841,6 +849,8 @@ def cut_answer(
         return _renamed(q, hop.a, t, q.facts.maker[t])
     edits = cures.mended(q, cuts)
     fix = _item_fix(q, [hop.k]) if hop.cut == "item" else _MEND[hop.cut]
+    if hop.cut == "no-grad" and _by_condition(q, hop):
+        fix = "was recording meant to be off here? If not, look at what set_grad_enabled was given, or move the line out of its block."
     if hop.cut == "detached" and any(".detach()" in edit.text for edit in edits):
         fix = "detach only what is to count as a constant, and let the gradient pass through the rest."
     return q.answer(
@@ -914,7 +924,8 @@ def _copied_by_a_call(q: Question, begin: str, hop: Hop, here: list[Line]) -> Wh
 
 def cut_lines(q: Question, hop: Hop) -> list[Line]:
     """The line of a cut, and the one that switched recording off or where the number came back."""
-    lines = q.facts.at(hop.k, _HERE[hop.cut])
+    off = hop.cut == "no-grad" and _by_condition(q, hop)
+    lines = q.facts.at(hop.k, _HERE["grad-left-off" if off else hop.cut])
     if hop.cut == "reentrant-checkpoint":
         lines = (
             q.facts.line(q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires grad")

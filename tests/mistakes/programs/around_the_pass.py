@@ -1095,7 +1095,7 @@ a = Agent()
 a.loss(torch.ones(2)).backward()
 
 # %% phase-misspelled | no-grad | lab.why(net.weight) | template: phase
-# says: under no_grad
+# says: had switched recording off
 net = nn.Linear(2, 1)
 phase = "Train"
 with torch.set_grad_enabled(phase == "train"):

@@ -111,7 +111,7 @@ loss = predict(torch.tensor([[1.0, 2.0]])).sum()
 loss.backward()
 
 # %% grad-disabled-with-a-flag | no-grad | lab.why(w) | template: no-grad-block
-# says: under no_grad
+# says: had switched recording off
 w = torch.tensor([2.0], requires_grad=True)
 training = False
 with torch.set_grad_enabled(training):

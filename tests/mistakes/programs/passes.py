@@ -234,3 +234,16 @@ loss = (w ** 2).sum()
 opt.zero_grad
 loss.backward
 opt.step
+
+# %% model-replaced-by-its-copy | not-in-optimizer | lab.why(model.weight) | template: model-replaced
+# says: so model.weight is not one of them
+import copy
+model = nn.Linear(2, 1)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for i in range(2):
+    opt.zero_grad()
+    loss = model(torch.ones(1, 2)).pow(2).sum()
+    loss.backward()
+    opt.step()
+    if i == 0:
+        model = copy.deepcopy(model)

@@ -109,7 +109,7 @@ def _accumulated(q: Question) -> Why | None:
     uncalled, called = cures.uncalled(q, "zero_grad")
     without = f" (`{uncalled}` without parentheses does not call it)" if uncalled else ""
     sentence = (
-        f"{len(runs)} backward passes went by without zero_grad in between{without}, and backward adds to .grad: {' + '.join(parts)} "
+        f"{len(runs)} backward passes ran, nothing cleared {q.name}.grad in between{without}, and backward adds to .grad: {' + '.join(parts)} "
         f"= {facts.say(facts.grad_now(q.t))}."
         if len(runs) > 1
         else f"{q.name}.grad already held {facts.say(first['old'] if first else None)} when the recording began; the pass added "

@@ -1288,7 +1288,7 @@ for _ in range(2):
     opt.step()
 
 # %% discriminator-gets-the-generators-pass | accumulated | lab.why(d.weight) | template: gan
-# says: 2 backward passes went by without zero_grad in between
+# says: 2 backward passes ran, nothing cleared
 g, d = nn.Linear(1, 2), nn.Linear(2, 1)
 og, od = torch.optim.SGD(g.parameters(), lr=.1), torch.optim.SGD(d.parameters(), lr=.1)
 z = torch.ones(2, 1)

@@ -247,3 +247,13 @@ for i in range(2):
     opt.step()
     if i == 0:
         model = copy.deepcopy(model)
+
+# %% zero-grad-of-a-copy | accumulated | lab.why(net.weight) | template: model-replaced
+# says: nothing cleared net.weight.grad in between
+# grad: net.weight.grad == [[1.0, 1.0]]
+import copy
+net = nn.Linear(2, 1)
+shadow = copy.deepcopy(net)
+for _ in range(2):
+    shadow.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()

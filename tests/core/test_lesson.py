@@ -70,6 +70,50 @@ def test_the_lesson_is_an_evening_long():
     assert sum(map(length, pages()[0])) <= 1550
 
 
+MOST_BRANCHES = 12
+TO_BE_SPLIT = {("node.py", "unpack"), ("node.py", "vjp")}
+"""What has more branches still."""
+COUNTED_ONCE = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.Assert, ast.match_case)
+
+
+def branches(function):
+    """How many ways a function parts: each condition, loop and case, and each operand of and/or but the first."""
+    found, waiting = 0, list(ast.iter_child_nodes(function))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.BoolOp):
+            found += len(node.values) - 1
+        elif isinstance(node, ast.comprehension):
+            found += 1 + len(node.ifs)
+        elif isinstance(node, COUNTED_ONCE):
+            found += 1
+        waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def test_no_function_of_the_lesson_has_many_branches():
+    """A page that a beginner reads holds one thought at a time."""
+    many = set()
+    for name in [*pages()[0], "seams.py", "watch.py"]:
+        for node in ast.walk(ast.parse((LESSON / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.Lambda) and branches(node) > MOST_BRANCHES:
+                many.add((name, getattr(node, "name", "lambda")))
+    assert many == TO_BE_SPLIT
+
+
+def test_branches_are_counted():
+    text = """
+def f(x):
+    if x and x > 1 or x == 2:
+        return [y for y in x if y] if x else None
+    while x:
+        assert x
+"""
+    assert branches(ast.parse(text).body[0]) == 1 + 1 + 1 + 2 + 1 + 1 + 1
+
+
 if __name__ == "__main__":
     for part in pages():
         for name in part:

@@ -1,8 +1,11 @@
 """The teaching side: record, step, draw, why, check, expect. `from autograd_lab import lab`."""
 
+import inspect
 import sys
+import textwrap
 from typing import Any
 
+from .autograd.node import Node
 from .course.classroom import classroom
 from .course.expect import expect
 from .course.feedback import check, hint
@@ -128,6 +131,29 @@ def stand_in() -> Any:
     return standin.stand_in()
 
 
+def source(node: Any) -> None:
+    """Print how a node was computed and how it sends its gradient on: the source of its rule.
+
+    node   a node, such as `y.grad_fn`; or a tensor that has one
+
+    Raises TypeError if it is neither, and if it is a node of PyTorch's, whose rules are C++.
+    """
+    rule = getattr(node, "grad_fn", node)
+    if not isinstance(rule, Node):
+        what = "a leaf, which no node made" if getattr(node, "is_leaf", False) else f"a {type(node).__name__}"
+        raise TypeError(
+            f"lab.source() takes a node of autograd_lab's graph, but this is {what}. What to do: `lab.source(y.grad_fn)` for a `y` "
+            "that was computed from tensors that require grad"
+        )
+    rule = rule.unfold()
+    text, line = inspect.getsourcelines(type(rule))
+    file = inspect.getsourcefile(type(rule)) or ""
+    place = file.rpartition("autograd_lab/")
+    print(
+        f"# {place[1] + place[2] if place[1] else file}, line {line}\n{textwrap.dedent(''.join(text)).rstrip()}"
+    )
+
+
 def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
     """Write steppers as one web page that needs no kernel and no network (see widgets/export.py)."""
     from .widgets import export
@@ -136,8 +162,8 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
-    "save_html", "scope", "stand_in", "state", "step", "why", "wrong_order",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "save_html", "scope", "source", "stand_in", "state", "step", "why", "wrong_order",
 ]  # fmt: skip
 
 

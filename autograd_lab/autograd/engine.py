@@ -11,6 +11,8 @@ operand, and delivers these. Messages for the same place are added up on arrival
 
 Nothing here recurses, so a chain of a million nodes is no deeper than one of three. The loop is a method that can stop
 after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
+
+The stepper shows this page while it runs. `# event: pop` says at which statement it is when that event is told.
 """
 
 import itertools
@@ -43,7 +45,7 @@ class BackwardPass:
         self.ready = []
         self.buffers = {}
         self.watch = THREAD.state.watch
-        self._count(roots)
+        self._count(roots)  # event: backward, counts
         if self.watch is not None:
             self.watch.pass_started(self, roots, call)  # who may put another in its place
         self._seed(roots)
@@ -66,17 +68,17 @@ class BackwardPass:
 
     def _loop(self, limit):
         ready, buffers = self.ready, self.buffers
-        while ready and limit:
+        while ready and limit:  # event: done
             limit -= 1  # one below zero is never reached
-            _, node = heappop(ready)
-            grads = self._run_node(node, buffers.pop(node))
+            _, node = heappop(ready)  # event: pop
+            if self.watch is not None:
+                self.watch.popped(self, node, buffers[node])
+            grads = self._run_node(node, buffers.pop(node))  # event: hook, retain
             if grads is not None:
                 self._deliver_all(node, grads)
 
     def _run_node(self, node, g):
         """Run one node on the gradient that arrived (of several outputs: a list of them)."""
-        if self.watch is not None:
-            self.watch.popped(self, node, g)
         return self._apply(node, [g] if node.plain else g)
 
     def _apply(self, node, slots):
@@ -86,7 +88,7 @@ class BackwardPass:
         values = rule.unpack(node, self.tensors)
         if watch is not None:
             watch.applying(self, node, slots)
-        grads = self._vjp(rule, node, slots, values)
+        grads = self._vjp(rule, node, slots, values)  # event: vjp, accumulate
         if type(grads) is not tuple:
             grads = (grads,)
         if node.fold is not None:
@@ -94,7 +96,7 @@ class BackwardPass:
         if watch is not None:
             watch.applied(self, node, slots, grads)
         if not self.keep_graph:
-            rule.release(node)
+            rule.release(node)  # event: free
             if watch is not None:
                 watch.released(self, node)
         return grads
@@ -104,7 +106,7 @@ class BackwardPass:
         needed = self.needed
         for i, edge in enumerate(node._edges):
             fn, nr = edge if type(edge) is tuple else (edge, 0)
-            if fn is not None and (needed is None or fn in needed):
+            if fn is not None and (needed is None or fn in needed):  # event: pruned
                 g = grads[i] if self.expected is None else self._fitted(grads[i], fn, nr, i, node)
                 self._deliver(fn, nr, g, node, i)
             elif self.watch is not None:
@@ -119,12 +121,12 @@ class BackwardPass:
             slots = self.buffers.get(fn) or self.buffers.setdefault(fn, [None] * fn.n_outputs)
             old = slots[nr]
             slots[nr] = total = old if g is None else g if old is None else old + g
-        left = self.deps[fn] = self.deps.get(fn, 1) - 1
+        left = self.deps[fn] = self.deps.get(fn, 1) - 1  # event: seed, deliver
         watch = self.watch
         if watch is not None:
             watch.delivered(self, sender, i, fn, nr, g, old, total)
         if not left:
-            heappush(self.ready, (fn.priority, fn))
+            heappush(self.ready, (fn.priority, fn))  # event: push
             if watch is not None:
                 watch.pushed(self, fn)
 

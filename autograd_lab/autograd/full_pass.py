@@ -132,8 +132,6 @@ class FullPass(BackwardPass):
         hooks = node.hooks
         if hooks is self.captures is self.needed is None:
             return BackwardPass._run_node(self, node, g)
-        if self.watch is not None:
-            self.watch.popped(self, node, g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(

@@ -381,6 +381,8 @@ class Builder:
         self.faulty = getattr(run, "engine", "")  # see wrong_order.py
         if self.faulty:
             self.events[-1]["engine"] = self.faulty
+        if library := getattr(run, "library", ""):  # see torch_pass.py
+            self.events[-1]["library"] = library
         self.ran = set()
         for (node, _), _g in roots:
             deps[node] -= 1  # the seed is not a message from another node

@@ -35,6 +35,8 @@ class TorchPass:
     Nothing here holds on to a gradient: the engine adds in place, and an accumulator keeps what it is sent, if nobody else has it.
     """
 
+    library = "PyTorch"
+
     def __init__(self, recorder: TorchRecorder, keep_graph, create_graph):
         self.recorder = recorder
         self.keep_graph, self.create_graph = keep_graph, create_graph

@@ -13,6 +13,7 @@ once.
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it
     say       the narration: [template, part, part, ...] as numbers into `strings`
     panels    what the rule panel shows for a node, over time
+    engine    the source of the engine's loop, if it ran (see engine_source.py)
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from autograd_lab.tracing.scopes import common
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.trace import Record, Trace
 
+from . import engine_source
 from .details import details
 from .groups import folded, opened
 
@@ -189,6 +191,8 @@ class Film:
             "g": trace.names.gradient,
         }
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
+        if engine_source.ran(trace):
+            doc["engine"] = engine_source.listing()
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
         return doc
 

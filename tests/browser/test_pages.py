@@ -13,7 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from autograd_lab import lab
 from autograd_lab.tracing import narrate
+from autograd_lab.tracing.state import State
 from autograd_lab.widgets import step
+from autograd_lab.widgets.engine_source import listing
 from autograd_lab.widgets.stepper import front_end, style
 
 TRACE = samples.diamond()
@@ -53,6 +55,36 @@ def test_a_page_steps_from_disk_without_a_network(browser, demo):
     for k in range(1, len(TRACE) + 1):
         page.get_by_role("button", name="Step", exact=True).click()
         assert page.get_by_role("status").first.inner_text() == narrate(TRACE, k)
+    assert not noted
+    page.context.close()
+
+
+def test_the_engine_is_seen_at_work(browser, demo):
+    """Beside the program is the engine's own source; lit is the statement that has just run, and its variables stand above."""
+    page, noted = visit(browser, demo)
+    code, at = page.get_by_role("region", name="Code"), listing()["at"]
+    names = {number: text.strip() for number, text in listing()["lines"]}
+    page.get_by_role("button", name="engine", exact=True).click()
+    assert "runs when backward() is called" in code.inner_text()
+    state = State(TRACE)
+    for e in TRACE.events:
+        page.get_by_role("button", name="Step", exact=True).click()
+        state.advance()
+        lit = code.locator("[data-lit=now] code").all_inner_texts()
+        if state.phase != "backward":
+            assert lit == []
+            continue
+        assert [text.strip() for text in lit] == ([names[at[e["k"]]]] if e["k"] in at else [])
+        told = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
+        ready = told["ready"].strip("[]")
+        assert len([name for name in ready.split(", ") if name]) == len(state.queue)
+        if lit:
+            row, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
+            head = code.locator(".agl-listings").bounding_box()
+            assert head["y"] + head["height"] <= row["y"]
+            assert row["y"] + row["height"] <= pane["y"] + pane["height"]
+    page.get_by_role("button", name="your code", exact=True).click()
+    assert names[at["pop"]] not in code.inner_text()
     assert not noted
     page.context.close()
 

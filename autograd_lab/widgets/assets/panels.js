@@ -93,7 +93,9 @@ export class Panels {
     this.details = new Details(this.film);
     this.names = new Set(this.film.tensors.map((tensor) => tensor.name));
     this.zoom = new Zoom();
+    this.view = "program";
     this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Code" }));
+    this.tabs = this.film.engine ? this.makeTabs() : undefined;
     this.rule = h("div", focusable({ class: "agl-rule", tabindex: "0", role: "region", "aria-label": "Rule of the current node" }));
     this.engine = h("div", { class: "agl-engine", role: "region", "aria-label": "Engine" });
     this.leaves = h("tbody");
@@ -108,6 +110,7 @@ export class Panels {
   /** Sizes that stepping needs; read here, so that a step asks for layout only if it comes to another line, which may be wrapped. */
   measure() {
     this.codeHeight = this.code.clientHeight;
+    this.tabsHeight = this.tabs?.offsetHeight ?? 0;
     this.rowHeight = this.leaves.firstChild?.offsetHeight ?? 21;
     this.leavesHeight = this.leafpane.clientHeight;
   }
@@ -116,24 +119,59 @@ export class Panels {
 
   /** Show the stage's step, which lies in `phase`. */
   show(phase) {
+    this.phase = phase;
     this.showCode(phase);
     this.showRule(phase);
     this.showEngine(phase);
     this.showLeaves();
   }
 
+  /** Two tabs over the code: the program, and the engine that runs it backwards. */
+  makeTabs() {
+    const tab = (view, text, title) => h("button", { type: "button", class: "agl-tab", "data-view": view, "aria-pressed": String(view === this.view), title, onclick: () => this.look(view) }, text);
+    this.variables = h("div", { class: "agl-variables" });
+    return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
+      tab("program", "your code", "The line of your program that runs, or that made the node at work"),
+      tab("engine", "engine", `The loop that carries the gradients back: ${this.film.engine.name}, as it runs`), this.variables);
+  }
+
+  look(view) {
+    this.view = view;
+    for (const tab of this.tabs.querySelectorAll("button")) tab.setAttribute("aria-pressed", String(tab.dataset.view === view));
+    this.root.setAttribute("data-view", view);
+    this.measure();
+    this.showCode(this.phase);
+  }
+
+  /** What the loop's variables hold: as far as the ready queue may be seen. */
+  showVariables(p) {
+    const film = this.film, k = this.stage.k, n = film.focus[k], label = (n) => film.nodes[n].label, most = 4;
+    if (p.name !== "backward" || this.stage.quiz.hidesQueue) {
+      this.variables.textContent = p.name === "backward" ? "" : "runs when backward() is called";
+      return;
+    }
+    const few = (all, total) => all.slice(0, most).join(", ") + (total > Math.min(all.length, most) ? ", \u2026" : "");
+    const [queue, total] = at(film.queue, k) || [[], 0], [waiting, many] = at(film.waiting, k) || [[], 0];
+    const known = n >= 0 ? { node: label(n) } : {};
+    known.ready = `[${few(queue.map(label), total)}]`;
+    if (many) known.deps = `{${few(waiting.map(([w, arrived, of]) => `${label(w)}: ${of - arrived}`), many)}}`;
+    this.variables.replaceChildren(...Object.entries(known).map(([name, value]) => h("code", {}, `${name} = ${value}`)));
+  }
+
   showCode(p) {
-    const line = at(this.film.line, this.stage.k), node = this.film.nodes[this.film.focus[this.stage.k]];
-    const source = line ? line[0] : this.shownSource ?? 0;
-    if (source !== this.shownSource && this.film.sources[source]) {
+    const engine = this.view === "engine" ? this.film.engine : undefined;
+    const line = engine ? [-1, p.name === "backward" ? engine.at[this.stage.kind] : undefined] : at(this.film.line, this.stage.k), node = this.film.nodes[this.film.focus[this.stage.k]];
+    if (engine) this.showVariables(p);
+    const source = line ? line[0] : Math.max(this.shownSource ?? 0, 0), listing = engine ?? this.film.sources[source];
+    if (source !== this.shownSource && listing) {
       this.shownSource = source;
-      const { name, lines } = this.film.sources[source];
-      this.rows = new Map(lines.map(([n, text]) => [n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n), h("code", {}, text || " "))]));
+      const { name, lines } = listing;
+      this.rows = new Map(lines.map(([n, text], i) => [n || -1 - i, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " "))]));
       for (const [, line, why] of this.details.marks.get(source) ?? []) {
         this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
         this.rows.get(line)?.setAttribute("data-mark", why);
       }
-      this.code.replaceChildren(...this.rows.values());
+      this.code.replaceChildren(...(this.tabs ? [this.tabs] : []), ...this.rows.values());
       this.measure();
       this.code.title = name;
     }
@@ -145,7 +183,7 @@ export class Panels {
     lit?.setAttribute("data-lit", "now");
     [this.lit, this.made] = [lit, made];
     const row = made ?? lit;
-    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight) / 2;
+    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight - this.tabsHeight) / 2;
   }
 
   math(text) { return formula(text, this.names); }

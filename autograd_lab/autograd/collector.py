@@ -15,12 +15,18 @@ LARGE = 1 << 16
 """From so many nodes on, a graph is worth all this."""
 
 
+MOST_AGED = 2_000_000
+"""So many objects at most count as old before the collector looks at them."""
+
+
 class _Waiting:
     """What is put off: the thresholds of before, or None; and how many blocks of memory there were at the last look."""
 
     thresholds: tuple[int, int, int] | None = None
     blocks = 0
     held = 0  # how many want it so, however the graph grows
+    full = 0  # how many full collections there had been at the last look, and
+    aged = 0  # how many objects count as old since, unseen by the collector
 
 
 def numbers(k):
@@ -62,14 +68,22 @@ def release():
 def paused() -> Iterator[None]:
     """No collections inside: for making hundreds of thousands of objects, none of them garbage.
 
-    They then count as old. As new ones they would all be walked through as soon as the collector is back, and found alive.
+    If there are so many they count as old afterwards. As new ones they would all be walked through as soon as the collector is back,
+    and found alive. But the collector does not know then that it has more to do: so it is called here, before the next many are made.
     """
+    full = gc.get_stats()[2]["collections"]
+    if full != _Waiting.full:
+        _Waiting.full, _Waiting.aged = full, 0
+    elif _Waiting.aged > MOST_AGED:
+        gc.collect()
     enabled = pause()
     try:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # else what the program froze would thaw
+            new = gc.get_count()[0]
+            if new > LARGE and not gc.get_freeze_count():  # else what the program froze would thaw
+                _Waiting.aged += new
                 gc.freeze()
                 gc.unfreeze()
             go_on()

@@ -1,6 +1,7 @@
 """Large graphs and Python's garbage collector: it is left as it was found."""
 
 import gc
+import weakref
 from itertools import pairwise
 
 import pytest
@@ -100,19 +101,46 @@ def test_numbers_go_on_over_the_looks():
     assert all(a - b == 1 for a, b in pairwise(numbers))
 
 
+def generation_of(thing):
+    return next(g for g in range(3) if any(x is thing for x in gc.get_objects(generation=g)))
+
+
+def many():
+    return [[i] for i in range(collector.LARGE + 1000)]
+
+
 def test_what_is_made_while_it_is_paused_counts_as_old(thresholds):
     """So nobody walks through it as soon as the collector is back; and what a program froze stays frozen."""
-
-    def generation_of(thing):
-        return next(g for g in range(3) if any(x is thing for x in gc.get_objects(generation=g)))
-
     with collector.paused():
-        made = [[i] for i in range(10)]
+        made = many()
     assert generation_of(made) == 2
+    with collector.paused():
+        few = [[i] for i in range(10)]
+    assert generation_of(few) == 0
     gc.freeze()
     try:
         with collector.paused():
-            made = [[i] for i in range(10)]
+            made = many()
         assert gc.get_freeze_count() > 1000
     finally:
         gc.unfreeze()
+
+
+class Cycle:
+    def __init__(self):
+        self.me = self
+
+
+def test_garbage_among_it_is_collected_before_much_more_is_made(thresholds, monkeypatch):
+    monkeypatch.setattr(collector, "MOST_AGED", 3 * collector.LARGE)
+    gc.collect()
+    kept, alive = [], []
+    for _ in range(8):
+        with collector.paused():
+            cycle = Cycle()
+            alive.append(weakref.ref(cycle))
+            del cycle
+            kept.append(many())
+    left = [ref() is not None for ref in alive]
+    assert sum(left) <= 5
+    assert not left[0]

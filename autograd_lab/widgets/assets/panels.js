@@ -128,7 +128,7 @@ export class Panels {
 
   /** Two tabs over the code: the program, and the engine that runs it backwards. */
   makeTabs() {
-    const tab = (view, text, title) => h("button", { type: "button", class: "agl-tab", "data-view": view, "aria-pressed": String(view === this.view), title, onclick: () => this.look(view) }, text);
+    const tab = (view, text, title) => h("button", focusable({ type: "button", class: "agl-tab", "data-view": view, "aria-pressed": String(view === this.view), title, onclick: () => this.look(view) }), text);
     this.variables = h("div", { class: "agl-variables" });
     return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
       tab("program", "your code", "The line of your program that runs, or that made the node at work"),

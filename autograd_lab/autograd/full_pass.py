@@ -134,9 +134,7 @@ class FullPass(BackwardPass):
             return BackwardPass._run_node(self, node, g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
-            self._capture(
-                node, slots
-            )  # what autograd.grad is asked for, before the hooks of a node that goes on
+            self._capture(node, slots)  # before its hooks; those of a node that stops here come first
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         leaf_hooks = leaf._meta.hooks if leaf is not None and not isinstance(leaf._edge, Node) else None
         if leaf_hooks:

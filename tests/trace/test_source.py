@@ -20,3 +20,9 @@ def test_the_source_of_a_rule_is_printed(capsys):
         lab.source(x)
     with pytest.raises(TypeError, match="this is a float"):
         lab.source(2.0)
+
+
+def test_the_rules_of_pytorch_are_not_to_be_read():
+    real = pytest.importorskip("torch", reason="asks for a node of real PyTorch", exc_type=ImportError)
+    with pytest.raises(TypeError, match="a node of PyTorch's, whose rules are C\\+\\+"):
+        lab.source(real.ones(2, requires_grad=True) * 2)

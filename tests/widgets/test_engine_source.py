@@ -71,6 +71,17 @@ def listening(verb, kind):
 for verb, kind in EVENTS.items():
     setattr(Listener, verb, listening(verb, kind))
 
+
+def running(self, *_):
+    """Hooks run within the statement that is marked: note where the loop is."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "_loop":
+        frame = frame.f_back
+    self.told.append(("hook", frame.f_lineno))
+
+
+Listener.hooked = Listener.retained = running
+
 OPERATIONS = [
     lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a.tanh(), lambda a, b: a - b.detach(), lambda a, b: (a * 2).sum() * b,
     lambda a, b: torch.stack([a, b]).unbind()[1] + a,
@@ -87,6 +98,10 @@ def test_a_marked_statement_runs_right_before_its_event(steps, hooked):
     if hooked:
         made[-1].register_hook(lambda g: g * 2)
         made[0].register_hook(lambda g: g * 2)
+        made[0].register_post_accumulate_grad_hook(lambda t: None)
+        if made[-1].grad_fn is not None:
+            made[-1].retain_grad()
+            made[-1].grad_fn.register_hook(lambda given, sent: None)
     loss = made[-1].sum()
     ear, state = Listener(), THREAD.state
     state.watch = ear
@@ -100,6 +115,7 @@ def test_a_marked_statement_runs_right_before_its_event(steps, hooked):
         state.watch = None
         state.refresh()
     assert {kind for kind, _ in ear.told} >= {"backward", "seed", "push", "pop", "vjp", "done"}
+    assert hooked is ("hook" in {kind for kind, _ in ear.told})
     for kind, line in ear.told:
         assert line == AT[kind], f"{kind} was told after {LINES[line].strip()}"
 

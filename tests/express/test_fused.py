@@ -1,6 +1,6 @@
 """Nodes that stand for two until somebody looks: nothing that a program can see tells, as PyTorch left it, recorded and live.
 
-To record: `python -m tests.record folded`.
+To record: `python -m tests.record fused`.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""The teaching guide and the README's table say what the course has: questions, notebooks, minutes, points, commands, keys."""
+"""The teaching guide, the README and docs/ say what the course has: questions, notebooks, minutes, points, commands, keys."""
 
 import importlib
 import re
@@ -17,6 +17,10 @@ from autograd_lab.course.misconceptions import MISCONCEPTIONS
 ROOT = Path(cli.__file__).parents[1]
 GUIDE = (ROOT / "autograd_lab" / "course" / "TEACHING.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = {
+    path: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+}
+COURSE = DOCS[ROOT / "docs" / "course.md"]
 ASSETS = ROOT / "autograd_lab" / "widgets" / "assets"
 QUESTION = int(re.search(r"A question, (\d+) minutes", GUIDE)[1])
 
@@ -60,7 +64,8 @@ def test_every_question_is_one_that_can_be_asked():
     named = set(re.findall(r"\bM\d\d\b", GUIDE))
     assert named == set(BALLOTS) == set(MISCONCEPTIONS)
     assert f"all {len(BALLOTS)} questions" in GUIDE
-    assert set(re.findall(r"\bM\d\d\b", README)) <= set(BALLOTS)
+    assert set(re.findall(r"\bM\d\d\b", "".join(DOCS.values()))) <= set(BALLOTS)
+    assert f"one of {len(BALLOTS)} questions" in COURSE
 
 
 def test_every_item_and_notebook_is_there():
@@ -97,7 +102,8 @@ def test_a_command_is_understood(line):
 
 
 def test_every_command_named_in_the_text_is_one():
-    named = set(re.findall(r"`autograd-lab (\w+)", GUIDE + README)) | {shlex.split(c)[1] for c in COMMANDS}
+    text = "".join([GUIDE, *DOCS.values()])
+    named = set(re.findall(r"`autograd-lab (\w+)", text)) | {shlex.split(c)[1] for c in COMMANDS}
     assert {"grade", "gradebook", "validate"} <= named <= set(cli.COMMANDS)
     for name in named:
         run = subprocess.run(
@@ -191,19 +197,21 @@ def test_points_that_progress_can_show():
     assert hidden == of - seen
 
 
-# --- the README -----------------------------------------------------------------------------------
+# --- the README and docs/ -------------------------------------------------------------------------
 
 
-def test_the_readme_s_table_of_notebooks():
-    *rows, total = table(section("The notebooks", README))
+def test_the_table_of_notebooks():
+    *rows, total = table(COURSE)
     assert rows == [
-        [number, f"[{notebook['title']}](notebooks/{notebook['stem']}.ipynb)", str(notebook["minutes"]),
+        [number, f"[{notebook['title']}](../notebooks/{notebook['stem']}.ipynb)", str(notebook["minutes"]),
          str(EXERCISES[number]["minutes"]), str(EXERCISES[number]["points"])]
         for number, notebook in NOTEBOOKS.items()
     ]  # fmt: skip
     assert len(rows) == 15
     both = (NOTEBOOKS, "minutes"), (EXERCISES, "minutes"), (EXERCISES, "points")
     assert total[2:] == [str(sum(one[key] for one in these.values())) for these, key in both]
+    assert "**15 notebooks**, ten hours" in README
+    assert total[2] == "600"
 
 
 def test_points_of_a_notebook_are_those_of_its_items():
@@ -213,21 +221,39 @@ def test_points_of_a_notebook_are_those_of_its_items():
         )
 
 
-def test_the_readme_s_links_lead_somewhere():
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if "://" not in link]
-    assert "autograd_lab/course/TEACHING.md" in links
-    for link in links:
-        assert (ROOT / link).exists(), link
+def anchors(text):
+    """What GitHub makes of headings."""
+    titles = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_what_is_here_is_not_listed_as_missing():
-    found = re.search(r"^Not yet: (.*?)\.$", README, re.MULTILINE)
-    missing = found[1] if found else ""
-    for here in ("classroom", "grading", *cli.COMMANDS):
-        assert here not in missing
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)]+)\)", DOCS[page]):
+        if "://" not in link:
+            file, _, heading = link.partition("#")
+            assert (page.parent / file).exists(), link
+            assert not heading or heading in anchors((page.parent / file).read_text("utf-8")), link
+
+
+def test_the_readme_leads_to_every_page():
+    links = set(re.findall(r"\]\(([^)#]+)", README))
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert pages | {"autograd_lab/course/TEACHING.md", "autograd_lab/course/GRADING.md"} <= links
+
+
+def test_the_readme_is_short():
+    """Two screens of 45 lines at 100 columns, the picture not counted."""
+    lines = [line for line in README.splitlines() if not line.startswith("<picture>")]
+    assert sum(-(-len(line) // 100) or 1 for line in lines) <= 90
+
+
+def test_notes_for_the_instructor_are_told_of():
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*.py"))
     without = '"instructor"' not in sources
-    assert ("notes for whoever teaches" in README) != without, "the README and the notebooks' cells disagree"
+    assert ("notes for the instructor" in COURSE) != without, (
+        "docs/course.md and the notebooks' cells disagree"
+    )
     assert ("begin with *For the instructor*" in GUIDE) != without, (
         "the guide's last section, and the notebooks' cells, disagree"
     )

@@ -266,17 +266,25 @@ def test_environment_yml_has_the_requirements_of_pyproject():
     assert text.rstrip().endswith("\n      - -e .")
 
 
-def test_changelog_ends_with_this_version():
-    headings = re.findall(
-        r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
-    )
-    assert headings[0] == "Unreleased"
-    versions = headings[1:] or [__version__]  # before the first release everything is unreleased
-    assert versions[0] == __version__
-    assert versions == sorted(
-        versions, key=lambda version: [int(n) for n in version.split(".")], reverse=True
-    )
-    assert autograd_lab.__version__ == __version__
+def test_changelog_begins_with_this_version():
+    """Below what is unreleased; each version has its date and nothing but Keep a Changelog's kinds, in that order."""
+    unreleased, *releases = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)[
+        1:
+    ]
+    assert unreleased.startswith("[Unreleased]\n")
+    heads = [re.match(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)\n", text).groups() for text in releases]
+    assert heads[0][0] == __version__ == autograd_lab.__version__
+    newest_first = sorted(heads, key=lambda head: [int(n) for n in head[0].split(".")], reverse=True)
+    assert heads == newest_first
+    assert [date for _, date in heads] == sorted((date for _, date in heads), reverse=True)
+    kinds = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for text in [unreleased, *releases]:
+        found = re.findall(r"^### (.*)", text, re.MULTILINE)
+        assert found == [kind for kind in kinds if kind in found]
+        entries = [line for line in text.splitlines()[1:] if line.startswith(("-", " "))]
+        assert all(re.match(r"- \S.*[.)]$", line) for line in entries), (
+            "an entry is one line that ends with a full stop"
+        )
 
 
 @pytest.mark.parametrize("command", ['pip install -e ".[test]" && pytest'])

@@ -293,6 +293,23 @@ def test_ci_runs_the_readme_s_test_command(command):
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="a source archive, which has no history")
+def test_commits_that_blame_looks_through_are_in_the_history():
+    """Each with its subject above it."""
+    text = (ROOT / ".git-blame-ignore-revs").read_text(encoding="utf-8")
+    listed = re.findall(r"^# (.*)\n([0-9a-f]{40})$", text, re.MULTILINE)
+    assert len(listed) == len(re.findall(r"^[^#\n]", text, re.MULTILINE)) > 5
+    git = ["git", "-C", str(ROOT)]
+    if subprocess.check_output([*git, "rev-parse", "--is-shallow-repository"], text=True).strip() == "true":
+        pytest.skip("a shallow clone, which has no history")
+    for subject, commit in listed:
+        run = subprocess.run(
+            [*git, "log", "-1", "--format=%s", commit], capture_output=True, text=True, check=True
+        )
+        assert run.stdout.strip() == subject
+        subprocess.run([*git, "merge-base", "--is-ancestor", commit, "HEAD"], check=True)
+
+
 def test_pictures_are_there_and_light():
     """Each in both themes, as tests/browser/gallery.py makes them, and nothing that is not shown."""
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]

@@ -2,7 +2,7 @@
 
 `judge` compares an answer with one question of `questions.py`. The browser does the same without a kernel
 (widgets/assets/answers.js, tested to agree with this file), so both are kept small: what is right, and which wrong
-number belongs to which misconception, is worked out beforehand and stands in the question.
+number belongs to which misconception, is computed beforehand and stored in the question.
 
 A number is right within half a percent; a decimal written with two digits or more is right if the true value rounds
 to it ("0.33" for a third). Plain arithmetic is read too, so "1/3", "24 * 3" and "-2e-3" are numbers, and "[1, 2]",
@@ -30,19 +30,19 @@ _SHAPE = re.compile(r"[\[(]?\s*(\d+(?:\s*[x*,\s]\s*\d+)*)?\s*,?\s*[\])]?", re.IG
 
 
 class AnswerError(ValueError):
-    """The text is no answer of the kind that was asked for; the message says what would be."""
+    """The text is not an answer of the kind asked for; the message says what would be one."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it was written: `slack` is how far its last digit lets the true value be."""
+    """A number as it was written: `slack` is the distance that its last digit allows from the true value."""
 
     x: float
     slack: float = 0.0
 
 
 def read(text: str) -> Any:
-    """What a text says: None, a `Number`, or nested lists of them."""
+    """Parse a text: None, a `Number`, or nested lists of them."""
     text = text.strip().translate(_SIGNS).replace("^", "**")
     if _NONE.fullmatch(text):
         return None
@@ -52,7 +52,7 @@ def read(text: str) -> Any:
 
 
 def read_one(text: str) -> Any:
-    """What a text says where one number is asked for: `AnswerError` for "0,5", which reads as two."""
+    """Parse a text where one number is asked for: `AnswerError` for "0,5", which would be two."""
     comma = _COMMA.fullmatch(text.strip().translate(_SIGNS))
     if comma:
         raise AnswerError(
@@ -75,7 +75,7 @@ def read_shape(text: str) -> list[int]:
 
 
 def same(given: Any, right: Any) -> bool:
-    """Whether an answer that was read is `right`: a number, nested lists of numbers, or None."""
+    """Whether a parsed answer equals `right`: a number, nested lists of numbers, or None."""
     if given is None or right is None:
         return given is None and right is None
     if isinstance(given, list) != isinstance(right, list):  # [24] and 24 are the same number
@@ -102,17 +102,17 @@ def flat(data: Any) -> list[Any]:
 
 
 def judge(question: Record, given: str | int) -> Record:
-    """What an answer is worth: `{"verdict", "misconception", "note"}`.
+    """Judge an answer: `{"verdict", "misconception", "note"}`.
 
     The verdict is "right", "wrong", or "ready" (a node that could as well be next, but is not the engine's choice).
-    Raises `AnswerError` if the text is no answer to this kind of question.
+    Raises `AnswerError` if the text does not answer this kind of question.
     """
     kind = question["type"]
     if kind == "node":
         for n, verdict, misconception, note in question["options"]:
             if n == given:
                 return _verdict(verdict, misconception, note)
-        raise KeyError(given)  # what any other node is said to be depends on the picture: see `standing`
+        raise KeyError(given)  # the text about any other node depends on the state: see `standing`
     if kind == "choice":
         word = str(given).strip().lower()
         chosen = [option for option in question["options"] if word and option.lower().startswith(word)]

@@ -1,4 +1,4 @@
-"""From a recorder's notes to the lists of a trace: ids are given out, values encoded, source lines looked up."""
+"""From a recorder's notes to the lists of a trace: assigns ids, encodes values, looks source lines up."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from .scopes import Scopes
 from .statements import backward_of, line_of_def, returns_nothing
 from .trace import Record
 
-FULL = 64  # up to so many elements a value is stored whole
+FULL = 64  # a value of at most so many elements is stored whole
 CORNER = 6
-MOST_QUEUED = 16  # of a longer queue an event tells only so many
-MOST_ENTRIES = 50_000  # of all local Jacobians of a trace together
-REMADE = ("Parameter", "deepcopy")  # how a leaf is made of another tensor's numbers
-MADE_INSIDE = "a tensor made in its forward"  # what a custom Function saved, and nobody else ever saw
+MOST_QUEUED = 16  # the nodes of a longer ready queue that an event lists
+MOST_ENTRIES = 50_000  # entries of all local Jacobians of a trace together
+REMADE = ("Parameter", "deepcopy")  # ways to make a leaf from another tensor's numbers
+MADE_INSIDE = "a tensor made in its forward"  # saved by a custom Function, and never seen outside
 
 
 class Builder:
-    """Plays the notes of one recording in order; one method for each kind of note."""
+    """Replays the notes of one recording in order; one method for each kind of note."""
 
     def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
         self.names = names  # id of a tensor -> its name
@@ -50,37 +50,37 @@ class Builder:
         self.values: list[Record] = []
         self.value_ids: dict[str, int] = {}
         self.seen: dict[int, tuple[Any, int]] = {}  # id of an array -> (the array, its value's id)
-        self.lent: dict[int, Lent] = {}  # id of an array that is the user's -> what it held during a pass
+        self.lent: dict[int, Lent] = {}  # id of an array that the user holds -> what it held during a pass
         self.source_ids: dict[str, int] = {}
         self.spans: dict[int, set[range]] = {}
         self.seen_codes: set[int] = set()
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.at: int | None = None  # the node at work in it
-        self.outer: list[tuple[Any, ...]] = []  # what there is to know of the passes in which it runs
+        self.outer: list[tuple[Any, ...]] = []  # facts about the passes in which it runs
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.queues: dict[
             int, list[tuple[int, int, int]]
-        ] = {}  # of each pass: (order, number of the push, node)
+        ] = {}  # for each pass: (order, number of the push, node)
         self.pushes = 0
         self.places = Places()
         self.scopes = Scopes()
         self.scoped: list[tuple[Record, int]] = []  # nodes and events, and the groups they belong to
-        self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
-        # of tensors by id: their numbers as they were at this point of the notes
+        self.asked_for: Record = {}  # the tensors of the call that is about to start a pass
+        # id of a tensor -> its numbers at this point of the notes
         self.copies: dict[int, Any] = {}
-        # of what .data or detach() gave, by number: the tensor whose memory it is, and whether a write counts for that
+        # number of a result of .data or detach() -> (the tensor whose memory it shares, whether a write bumps that one's version)
         self.sources_of: dict[int, tuple[int, bool]] = {}
-        self.now: dict[int, tuple[int | None, int]] = {}  # of what was written, by number: (value, version)
-        # of version counters by id: the ids of the tensors written through them
+        self.now: dict[int, tuple[int | None, int]] = {}  # number of a written tensor -> (value, version)
+        # id of a version counter -> the ids of the tensors written through it
         self.writers: dict[int, set[int]] = {}
         self.entries = 0
-        self.grads_now: dict[int, int | None] = {}  # what `.grad` of a leaf was when it was told of last
-        self.faulty = ""  # the order of a pass that goes wrong on purpose
+        self.grads_now: dict[int, int | None] = {}  # `.grad` of a leaf when it was last recorded
+        self.faulty = ""  # the order of an intentionally wrong pass
         self.ran: set[int] = set()
         self.named: int | None = (
-            None  # the tensor that the last operation named after the variable it is assigned to
+            None  # the tensor that the last operation named after the variable it was assigned to
         )
 
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Builder:
         self.scopes.leave()
 
     def _scope(self, what: Record, place, *call) -> None:
-        """Say of a node or an event which group it belongs to."""
+        """Assign a node or an event to its group."""
         if place is not None:
             group = self.scopes.at(place[1], *call)
             if group >= 0:
@@ -163,7 +163,7 @@ class Builder:
         ins = [self._operand(t, src) for t in _given(rule, inputs)]
         name = target if len(outputs) == 1 else ""
         if same_call and self.named is not None:
-            self.tensors[self.named]["name"] = ""  # it was a step on the way to the value that is assigned
+            self.tensors[self.named]["name"] = ""  # an intermediate step of the value that is assigned
         self.named = None
         outs = [
             self._tensor(t, data, name, node is None, False) for t, data in zip(outputs, copies, strict=True)
@@ -217,9 +217,9 @@ class Builder:
             self._edges(node, n, src)
 
     def _written(self, src, ins, data, version, op, n, whole) -> None:
-        """The event of a write into the first of `ins`, which has the node `n` now (None: no new one).
+        """Add the event of a write into the first of `ins`, whose node is now `n` (None: no new one).
 
-        whole   of a view, what its base holds now; None if there is no base, or too many numbers in it
+        whole   for a view, what its base holds now; None if there is no base, or it is too large
         """
         t = ins[0]
         old, base = self.tensors[t]["node"], self.tensors[t]["base"]
@@ -244,7 +244,7 @@ class Builder:
                 self._also_written(source, v if same else None, "data", op, src)
 
     def _also_written(self, t, v, how, op, src, version=None, **more) -> None:
-        """The event of a write into the memory of `t` through something else; unless there is a new `version`, nobody counted it."""
+        """Add the event of a write into the memory of `t` through something else; without a new `version` the write was not counted."""
         version = self.now.get(t, (None, 0))[1] if version is None else version
         self.now[t] = v, version
         old = self.tensors[t]["node"]
@@ -264,24 +264,24 @@ class Builder:
         )
 
     def unnoticed(self, t, data, sure, place, since, until) -> None:
-        """NumPy wrote into the memory of `t` between two places; `place` is the statement that did, if `sure`."""
+        """NumPy wrote into the memory of `t` between two places; if `sure`, `place` is the statement that did."""
         i, v = self._operand(t, None), self._value(data)
         if v == self.now.get(i, (self.tensors[i]["value"], 0))[0] and "data" in self.values[v or 0]:
-            return  # this part of the memory is what it was
+            return  # this part of the memory has not changed
         between = [self._where(since)[0], self._where(until)[0]]
         self._also_written(i, v, "numpy", "numpy =", self._where(place)[0], between=between, sure=sure)
 
     def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
         """The operation `op` wrote into a view, whose new node is `fn`.
 
-        That leads to the new node of the base, a CopySlices, which has the operation's own node inside: gradients get there through
-        CopySlices alone, so that node is none of the graph's. What is known of its rule is kept as `inner`.
+        That node leads to the new node of the base, a CopySlices, which contains the operation's own node: gradients reach it through
+        CopySlices alone, so it is not part of the graph. What is known of its rule is kept as `inner`.
         """
         made = len(self.nodes)
         n = self._known(fn, src)
         t = ins[0]
         base = self.tensors[t]["base"]
-        written = t if base is None else base  # a base that nobody has met goes by the name of its view
+        written = t if base is None else base  # a base that was never met gets the name of its view
         math, vjp = rule_texts(AsStridedBackward0)
         copied, _ = self.nodes[n]["edges"][0]
         self.nodes[n].update(op="as_strided", inputs=[written], outputs=[t], math=math, vjp=vjp)
@@ -324,7 +324,7 @@ class Builder:
     def detached(self, source, out, data, how, place) -> None:
         src, target = self._where(place)
         s = self._operand(source, src)
-        if how == "deepcopy":  # perhaps of a module, which then has the name that is assigned
+        if how == "deepcopy":  # perhaps a part of a module, which then gets the assigned name
             target = ""
         t = self._tensor(out, data, target, True, how in REMADE and out.requires_grad)
         self._event("detach", src, t=t, **{"from": s}, how=how)
@@ -360,7 +360,7 @@ class Builder:
         self.asked_for = {"of": ids[0], "inputs": ids[1]}
 
     def pass_started(self, run, roots, deps, call, place) -> None:
-        deps = dict(deps)  # the note itself may be read again
+        deps = dict(deps)  # the note itself may be replayed again
         p = self.passes[id(run)] = len(self.passes) + 1
         self.queues[id(run)] = []
         self.outer.append((self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran))
@@ -447,7 +447,7 @@ class Builder:
         self._event("vjp", None, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
 
     def opened(self, node, part, lines, kept) -> None:
-        """The lines that a compiled node ran, with the numbers they read and made; `kept`: what it keeps for its backward."""
+        """The lines that a compiled node ran, with the numbers they read and computed; `kept`: what it keeps for its backward."""
         record = self.nodes[self._known(node)]
         inside = record.setdefault("compiled", {})
         if part == "forward":
@@ -475,7 +475,7 @@ class Builder:
         if not self.faulty:  # those passes write into no `.grad`
             if (
                 self.grads_now.get(t, was) != was
-            ):  # PyTorch may keep a message itself as `.grad`, and who has it may write there
+            ):  # PyTorch may keep the message itself as `.grad`, where code that holds the message may write
                 self._event("grad", None, t=t, v=was, how="a write through another name")
             self.grads_now[t] = now
         self._event("accumulate", None, n=self._known(node), t=t, old=was, add=self._value(g), new=now)
@@ -503,11 +503,11 @@ class Builder:
         self._leave_pass()
 
     def _leave_pass(self) -> None:
-        """A pass is over: the one around it goes on, if there is one."""
+        """A pass is over: an outer one, if any, continues."""
         self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = self.outer.pop()
 
     def unrecorded(self, what, kind, message, place) -> None:
-        """The recorder failed, here or when the note was to be taken: of `what` ran nothing else is known."""
+        """The recorder failed, here or when it took the note: nothing else is known of `what` ran."""
         src = None if place is None else self._where(place)[0]
         self._event("unrecorded", src, op=what, type=kind, message=message)
 
@@ -520,11 +520,11 @@ class Builder:
         self.events.append(event)
 
     def _operand(self, t, src) -> int:
-        """The id of an operand. One that nobody in the recording made gets a leaf event at its first use."""
+        """The id of an operand. One that was made before the recording gets a leaf event at its first use."""
         if not isinstance(t, Variable):
             return self._number(t, src)
         i = self.tensor_ids.get(id(t))
-        if i is None:  # it came out of what was not recorded
+        if i is None:  # a result of code that was not recorded
             i = self._tensor(t, t._data, "", True, t.requires_grad)
             self.tensors[i]["unseen"] = True
         if self.tensors[i].pop("unseen", False):
@@ -532,7 +532,7 @@ class Builder:
         return i
 
     def _number(self, x, src) -> int:
-        """The id of a Python number that is an operand: a constant, named by what it is."""
+        """The id of a Python number that is an operand: a constant, named by its value."""
         self.tensors.append({
             "name": f"{x:g}", "shape": [], "dtype": "float32" if isinstance(x, float) else "int64", "requires_grad": False,
             "leaf": True, "value": self._value(np.asarray(x)[()]), "base": None, "node": None, "output_nr": 0,
@@ -542,7 +542,7 @@ class Builder:
         return i
 
     def _inner(self, name, data) -> int:
-        """The id of an array that compiled code keeps and that no tensor of the user's holds."""
+        """The id of an array that compiled code keeps and that none of the user's tensors holds."""
         self.tensors.append({
             "name": name, "shape": list(data.shape), "dtype": name_of(data.dtype), "requires_grad": False, "leaf": False,
             "value": self._value(data), "base": None, "node": None, "output_nr": 0,
@@ -550,7 +550,7 @@ class Builder:
         return len(self.tensors) - 1
 
     def _tensor(self, t, data, name, leaf, requires_grad) -> int:
-        """The id of a tensor that is new here; `unseen` marks one that came from outside until it is used."""
+        """The id of a new tensor; `unseen` marks one that came from outside, until it is used."""
         known = self.tensor_ids.get(id(t))
         if known is not None:
             return known
@@ -592,7 +592,7 @@ class Builder:
         return listed
 
     def _jacobian(self, node, n, saved, versions, outputs, data, before=None) -> None:
-        """Work out the local Jacobian of a node, while it is small; `before`: what an in-place operation wrote over."""
+        """Compute the local Jacobian of a node if it is small; `before`: what an in-place operation overwrote."""
         record = self.nodes[n]
         operands = [self.tensors[t]["shape"] for t in record["inputs"]]
         if node.kind != "op" or len(operands) < len(node.next_functions):
@@ -611,7 +611,7 @@ class Builder:
             record["jacobian"] = found
 
     def _values_then(self, node, saved, versions, outputs, before) -> list[Any] | None:
-        """The saved arrays as they were when the node was made, None if one has been written over and no copy is left."""
+        """The saved arrays as they were when the node was made, None if one was overwritten and there is no copy."""
         values = []
         for i, t in enumerate(saved):
             if not isinstance(t, Variable):
@@ -642,7 +642,7 @@ class Builder:
                 self._event("edge", src, n=n, i=i, to=[self._known(fn), nr])
 
     def _known(self, node: Node, src=None) -> int:
-        """The id of a node; a graph that was there before the recording is taken in from its far end, without recursion."""
+        """The id of a node; a graph older than the recording is added from its far end, without recursion."""
         n = self.node_ids.get(id(node))
         if n is not None:
             return n
@@ -719,13 +719,13 @@ class Builder:
         line, target = self.places.line_of(code, instruction)
         source = self.source_ids.setdefault(code.co_filename, len(self.source_ids))
         if id(code) not in self.seen_codes:
-            self.seen_codes.add(id(code))  # the notes keep it
+            self.seen_codes.add(id(code))  # the notes keep it alive
             self.spans.setdefault(source, set()).add(_span(code))
         return [source, line], target
 
 
 class Lent:
-    """An array that user code has got hold of, and the numbers it held until then: messages may be views of it."""
+    """An array that user code has received, and the numbers it held until then: messages may be views of it."""
 
     def __init__(self, array: Any, numbers: Any):
         self.array, self.numbers = array, numbers
@@ -738,7 +738,7 @@ class Lent:
 
 
 def owner(array: Any) -> Any:
-    """What owns the memory of an array, be it no array itself (a buffer, a tensor of PyTorch): all its views lead to it.
+    """The owner of an array's memory, which may be something other than an array (a buffer, a tensor of PyTorch): all views lead to it.
 
     `shared.owner_of` stops at the last array, whose numbers it can read.
     """
@@ -748,7 +748,7 @@ def owner(array: Any) -> Any:
 
 
 class Summary:
-    """What a trace keeps of a large array, worked out at once: the array may be written over."""
+    """What a trace keeps of a large array, computed at once: the array may be overwritten."""
 
     __slots__ = ("dtype", "record", "shape", "size")
 
@@ -757,7 +757,7 @@ class Summary:
 
 
 def _head(queue: list[tuple[int, int, int]]) -> Record:
-    """The ready queue as an event tells it: of a long one its beginning and its length."""
+    """The ready queue as an event stores it: a long one by its beginning and its length."""
     head: Record = {"queue": [n for _, _, n in queue[:MOST_QUEUED]]}
     if len(queue) > MOST_QUEUED:
         head["ready"] = len(queue)
@@ -793,7 +793,7 @@ def encode(data) -> Record:
 def _digits(x):
     if not isinstance(x, list):
         return _digit(x)
-    # most are whole or finite and stand in rows: not two calls for each
+    # most are integers or finite, in rows: avoids two calls for each
     return [
         y if type(y) is int else float(f"{y:.6g}") if type(y) is float and isfinite(y) else _digits(y)
         for y in x
@@ -811,13 +811,13 @@ def _digit(x):
 
 
 def _given(rule: Any, inputs: Any) -> list[Any]:
-    """The operands the user gave: no absent ones, and none of the extra results that a rule saves beside them."""
+    """The operands that the user passed, without absent ones and without the extra results that a rule saves with them."""
     extras = getattr(rule, "extras", 0)
     return [t for t in (inputs[:-extras] if extras else inputs) if t is not None]
 
 
 def _with_gaps(rule: Any, inputs: Any, ins: list[int]) -> list[int | None]:
-    """The operands `ins` in the places that the rule gives them: None for each that is absent."""
+    """The operands `ins` at the positions of the rule's parameters: None for each that is absent."""
     extras = getattr(rule, "extras", 0)
     left = iter(ins)
     return [None if t is None else next(left) for t in (inputs[:-extras] if extras else inputs)]
@@ -840,7 +840,7 @@ def _settings(node: Node) -> Record:
 
 @lru_cache(maxsize=1000)
 def _further(rule: Any) -> tuple[str, ...]:
-    """The names of the plain arguments of a rule's forward that come behind those it `keeps`."""
+    """The names of the plain arguments of a rule's forward that follow those it `keeps`."""
     code = getattr(getattr(rule, "forward", None), "__code__", None)  # np.exp has none, and nothing to keep
     if code is None or not hasattr(rule, "inputs"):
         return ()
@@ -859,7 +859,7 @@ def _plain(value):
 
 
 def source_name(file: str) -> str:
-    """How a source is called on screen: "cell 3" for a notebook's cell, else the file's name."""
+    """The name of a source on screen: "cell 3" for a notebook's cell, else the file's name."""
     try:
         number = sys.modules["IPython"].get_ipython().compile._filename_map.get(file)
     except (KeyError, AttributeError):

@@ -1,7 +1,7 @@
 """The language of the rules' texts, such as "Math: y = a * b.   VJP: to a: g * b; to b: g * a".
 
-A text is a list of equations and of clauses "to a: ...", divided by semicolons. Their right sides are Python expressions with
-torch's names for functions. They are read by `ast` and walked, never executed. CONTRIBUTING.md has the rules for writing them;
+A text is a list of equations and of clauses "to a: ...", separated by semicolons. Their right sides are Python expressions with
+torch's names for functions. They are parsed by `ast` and walked, never executed. CONTRIBUTING.md has the rules for writing them;
 tests/trace/test_rule_texts.py evaluates each text and compares it with what the engine computes and sends.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-Formula = ast.expr | str  # a string: words that are no formula, shown as they are
+Formula = ast.expr | str  # a string: words instead of a formula, shown as they are
 
 _CLAUSE = re.compile(r"to ([\w, ]+):\s*(.+)", re.DOTALL)
 _EQUATION = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*(.+)", re.DOTALL)
@@ -49,7 +49,7 @@ LISTS = ("operands", "indices", "gs")
 
 @dataclass(frozen=True)
 class Text:
-    """One text as it was read: what it claims of each result or operand, and the names it defines on the way."""
+    """One parsed text: what it claims of each result or operand, and the names it defines."""
 
     claims: tuple[tuple[str, Formula], ...]
     definitions: Mapping[str, ast.expr]
@@ -77,7 +77,7 @@ def read(text: str) -> Text:
 
 @lru_cache(4096)
 def parsed(text: str) -> Formula:
-    """The expression `text`, or the text itself if it is none."""
+    """The expression `text`, or the text itself if it is not an expression."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
@@ -90,7 +90,7 @@ def simplified(
     shapes: Mapping[str, Sequence[int]],
     absent: Collection[str] = (),
 ) -> ast.expr:
-    """The formula of one call: parameters `known` put in, sizes counted, conditions on them decided, factors 1 left out.
+    """The formula of one call: parameters `known` substituted, sizes computed, conditions on them decided, factors 1 left out.
 
     shapes   those of operands and results, by their letters
     absent   the letters of operands that are None
@@ -101,7 +101,7 @@ def simplified(
 
 
 def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast.expr, dict[str, ast.expr]]:
-    """The formula with every definition put in that it uses once, and the others that it needs."""
+    """The formula with each definition that it uses once substituted, and the other definitions that it needs."""
     needed: dict[str, ast.expr] = {}
     while True:
         uses = [
@@ -128,7 +128,7 @@ def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast
 
 
 def replaced(formula: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
-    """The formula with expressions in the place of names."""
+    """The formula with expressions substituted for names."""
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -138,7 +138,7 @@ def replaced(formula: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def names_in(formula: Formula) -> set[str]:
-    """The names in a formula, those of functions left out."""
+    """The names in a formula, without those of functions."""
     if isinstance(formula, str):
         return set()
     called = {id(x.func) for x in ast.walk(formula) if isinstance(x, ast.Call)}
@@ -147,7 +147,7 @@ def names_in(formula: Formula) -> set[str]:
 
 
 def written(formula: Formula, names: Mapping[str, str] = {}) -> str:
-    """The formula as text, with other names; one that is no single word gets parentheses."""
+    """The formula as text, with other names; a name of several words gets parentheses."""
     return filled(template(formula), names)
 
 
@@ -166,7 +166,7 @@ def filled(text: str, names: Mapping[str, str]) -> str:
 
 
 def holes(text: str) -> list[str]:
-    """The names that are to be put into a template."""
+    """The names to be filled into a template."""
     return [hole for hole, _ in _HOLE.findall(text)]
 
 
@@ -174,7 +174,7 @@ _ONE_WORD = re.compile(r"[^\s\-+*/]+")
 
 
 def template(formula: Formula) -> str:
-    """The formula as text with holes for its names; a hole knows whether it stands alone or needs parentheses around many words."""
+    """The formula as text with holes for its names; a hole knows whether a name of several words needs parentheses there."""
     if isinstance(formula, str):
         return formula
 
@@ -253,7 +253,7 @@ SIZES: dict[str, Callable[..., Any]] = {
         else ()
     ),
 }
-"""Functions that only look at the shape of an operand, or at those of several."""
+"""Functions that depend only on the shapes of operands."""
 
 ORDERS: dict[str, Callable[..., Any]] = {
     "inverse_order": lambda dims: tuple(sorted(range(len(dims)), key=lambda i: dims[i] % len(dims))),
@@ -285,7 +285,7 @@ class _Simplifier(ast.NodeTransformer):
         self.generic_visit(node)
         left, op = node.left, node.ops[0]
         if isinstance(op, ast.Is | ast.IsNot) and isinstance(left, ast.Name) and left.id in self.shapes:
-            return ast.Constant(isinstance(op, ast.IsNot))  # an operand that is there
+            return ast.Constant(isinstance(op, ast.IsNot))  # an operand that was given
         return _folded(node, left, *node.comparators)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -340,7 +340,7 @@ class _Simplifier(ast.NodeTransformer):
         if name in SIZES and isinstance(args[0], ast.Name) and args[0].id in self.shapes:
             rest = [*args[1:], *[k.value for k in keywords]]
             if all(map(is_constant, rest)):
-                with contextlib.suppress(IndexError):  # a dim that is only there in calls with more of them
+                with contextlib.suppress(IndexError):  # a dim that exists only in calls with more of them
                     return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
         if name == "expand" and isinstance(args[0], ast.Name) and is_constant(args[1]):
             own = self.shapes.get(args[0].id)
@@ -370,7 +370,7 @@ def literal(value: Any) -> ast.expr:
 
 
 def is_constant(tree: ast.AST) -> bool:
-    """Whether there is nothing in an expression that only a run of the program gives."""
+    """Whether an expression contains no value that is known only at run time."""
     return all(
         isinstance(x, ast.Constant | ast.UnaryOp | ast.USub | ast.Tuple | ast.List | ast.Load)
         or (isinstance(x, ast.Name) and x.id in _CONSTANTS)

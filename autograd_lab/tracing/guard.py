@@ -1,4 +1,4 @@
-"""A recorder that fails must not take the program with it: what it could not note becomes an event, and the program goes on.
+"""A recorder that fails must not stop the program: what it could not note becomes an event, and the program continues.
 
 Only failures of the recorder's own are caught here. The user's code, and the operations themselves, run outside of these guards.
 """
@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any
 
 STRICT = "AUTOGRAD_LAB_STRICT"
-"""The environment variable under which such a failure raises: the project's tests set it."""
+"""The environment variable that makes such a failure raise; the project's tests set it."""
 
 
 def strict() -> bool:
@@ -20,7 +20,7 @@ def strict() -> bool:
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says. Its class may be the user's, and saying it may fail, too."""
+    """The message of an error. Its class may be the user's, whose `__str__` may fail."""
     try:
         return str(error)
     except Exception as another:
@@ -28,7 +28,7 @@ def text_of(error: BaseException) -> str:
 
 
 def guarded(method: Callable[..., None]) -> Callable[..., None]:
-    """Let a method of a recorder fail without harm: `missed` of the recorder is told of it instead."""
+    """Catch failures of a recorder's method, and pass them to its method `missed` instead."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,10 +1,10 @@
 """The local Jacobian of a node: its numbers while it is small, its structure in words when it is not.
 
-The engine never builds this matrix: a rule computes the product J^T g straight away. Here the rule is asked for it, one
-row at a time: with g = 1 in one place and 0 elsewhere, J^T g is a row of J. That happens when a recording is turned into
-a trace, so that recording itself costs nothing for it.
+The engine never builds this matrix: a rule computes the product J^T g directly. Here the rule yields it one row at a time:
+with g = 1 in one place and 0 elsewhere, J^T g is a row of J. That happens when a recording is turned into a trace, so that
+recording itself does not pay for it.
 
-Of an output with m elements and an operand with n the Jacobian has m rows and n columns, both counted in row-major order.
+For an output with m elements and an operand with n, the Jacobian has m rows and n columns, both in row-major order.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _PLAIN = (
     "diagonal",
     "permutation",
     "selection",
-)  # say more than what is known of the rule
+)  # say more than the known structure of the rule
 _PROBABILITIES = ("Softmax", "LogSoftmax")
 
 
 def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> list[list[Any] | None]:
-    """For each operand the rows of its Jacobian, from the rule of `node`; None where the rule sends nothing.
+    """For each operand the rows of its Jacobian, from the rule of `node`; None if the rule sends it nothing.
 
     `values` are the saved arrays, `shape` and `dtype` those of the output. Raises what the rule raises.
     """
@@ -78,7 +78,7 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
 
 
 def askable(node: Node, saved: Sequence[Any] | None, shape: Sequence[int]) -> bool:
-    """Whether the rule of `node` may be run once more to see its Jacobian: a rule of the package, never the user's code."""
+    """Whether the rule of `node` may be run again for its Jacobian: a rule of the package, never the user's code."""
     return (
         isinstance(node, Rule)
         and node.plain
@@ -91,7 +91,7 @@ def askable(node: Node, saved: Sequence[Any] | None, shape: Sequence[int]) -> bo
 
 
 def pattern(matrix: np.ndarray) -> str:
-    """The structure of a small Jacobian, read off its numbers: a word that is true of them, "" if none is."""
+    """The structure of a small Jacobian, read off its numbers: a word that describes them, "" if none does."""
     rows, columns = matrix.shape
     filled = matrix != 0  # a nan counts
     if not filled.any():
@@ -120,7 +120,7 @@ def pattern(matrix: np.ndarray) -> str:
 
 
 def blocks(filled: np.ndarray) -> int:
-    """Into how many diagonal blocks of one size the matrix falls."""
+    """The number of equal diagonal blocks that the matrix consists of."""
     rows, columns = filled.shape
     for count in range(min(rows, columns), 1, -1):
         if rows % count or columns % count:
@@ -132,7 +132,7 @@ def blocks(filled: np.ndarray) -> int:
 
 @lru_cache(1000)
 def _between(count: int, rows: int, columns: int) -> np.ndarray:
-    """Where a matrix of `count` diagonal blocks of this size holds nothing."""
+    """The places outside of the `count` diagonal blocks of this size."""
     return ~np.kron(np.eye(count, dtype=bool), np.ones((rows, columns), bool))
 
 
@@ -141,8 +141,8 @@ def declared(
 ) -> tuple[str, str]:
     """(structure, formula) of the Jacobian of operand `i`, known from the rule and the shapes; ("", "") where it is not.
 
-    The letters of the formula are those of the rule's text. What is said here is held against the numbers in
-    tests/trace/test_jacobian.py, for every rule.
+    The letters of the formula are those of the rule's text. tests/trace/test_jacobian.py compares the result with the numbers,
+    for every rule.
     """
     shape, out = list(operands[i]), list(out)
     name, _, rest = node.__name__.partition("Backward")
@@ -195,9 +195,9 @@ def records(
     out: Sequence[int],
     dtype: Any,
 ) -> list[dict[str, Any]]:
-    """What the trace says of the Jacobians of one node, one record for each operand that gets a gradient.
+    """The Jacobians of one node as the trace stores them, one record for each operand that gets a gradient.
 
-    `values` are the saved arrays as they were when the node was made, None if they are not to be had any more.
+    `values` are the saved arrays as they were when the node was made, None if they are no longer available.
     """
     wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None and i < len(operands)]
     small = [i for i in wanted if prod(operands[i]) <= MOST]
@@ -218,7 +218,7 @@ def described(
     out: Sequence[int],
     params: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """The records of the operands `wanted`: with entries where there are numbers (rows as from `rows_of`) and few of them."""
+    """The records of the operands `wanted`: with entries if there are numbers (rows as from `rows_of`), and few of them."""
     found: list[dict[str, Any]] = []
     for i in wanted:
         record: dict[str, Any] = {"operand": i, "rows": prod(out), "columns": prod(operands[i])}
@@ -233,7 +233,7 @@ def described(
             seen = pattern(matrix)
             if (
                 seen not in _PLAIN and kind and np.isfinite(matrix).all()
-            ):  # 0 * inf is nan where there should be nothing
+            ):  # 0 * inf is nan where there should be 0
                 seen = kind
             kind, formula = seen, formula if seen == kind else ""
             r, c = np.nonzero(matrix)

@@ -1,10 +1,10 @@
 """What is noted of a backward pass while user code can reach the gradients under way.
 
-In most passes nobody but the engine sees a gradient before it lies in `.grad`, and there it is a copy. So the recorder keeps the
-engine's own arrays. But a hook or a custom Function is handed them, the caller has the one the pass began with and, from
-`autograd.grad`, those it ended with; each may write into them, at once or later. What such an array holds is lent to the notes
-when it is handed out: until then nobody has written there, so this is what the notes so far are read from. From then on the
-numbers themselves are noted, as they are at that moment: before user code is handed a gradient, and again when it is done.
+In most passes only the engine sees a gradient before it reaches `.grad`, and there it is a copy. So the recorder keeps the
+engine's own arrays. But hooks and custom Functions receive them, the caller holds the one that the pass began with and, from
+`autograd.grad`, those that it ended with; each may write into them, at once or later. When such an array is handed out, its
+contents are copied for the notes taken so far: until then nothing can have written there. From then on the numbers
+themselves are noted, as they are at that moment: before user code receives a gradient, and again when it is done.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from .guard import guarded
 _ARRAY = np.ndarray
 LARGE = (
     1 << 16
-)  # of so many numbers at most an array is copied; of a larger one a trace keeps a summary, made at once
+)  # arrays of at most so many numbers are copied; a trace keeps a summary of a larger one, made at once
 
 
 def snapshot(data: Any) -> Any:
     """The numbers of an array as they are now."""
     if not isinstance(data, _ARRAY):
-        return data  # nobody can write into a NumPy scalar
-    return data.copy("K") if data.size <= LARGE else Summary(data)  # the quickest order
+        return data  # NumPy scalars are immutable
+    return data.copy("K") if data.size <= LARGE else Summary(data)  # the fastest order
 
 
 class InFlight:
-    """The messages that wait in input buffers, by the memory they lie in: user code may write into one that it was not handed.
+    """The messages that wait in input buffers, by their memory: user code may write into one that it was not handed.
 
-    A node such as that of `a + b` sends the same array to both operands. Who is handed the one also holds the other.
+    A node such as that of `a + b` sends the same array to both operands: code that receives the one also holds the other.
 
-    Gradients are known by the name of their memory and by what is noted of them, which `same` compares; none is held on to.
+    Gradients are identified by the name of their memory and by what is noted of them, which `same` compares; none is kept alive.
     """
 
     def __init__(self, same: Callable[[Any, Any], bool]):
         self.same = same
         self.places: dict[tuple[Any, int], tuple[Any, Any]] = {}  # (node, output) -> (memory, what was noted)
         self.waiting: dict[Any, dict[tuple[Any, int], None]] = {}  # memory -> places
-        self.handed: set[Any] = set()  # the memory that user code has got hold of
+        self.handed: set[Any] = set()  # the memory that user code has access to
         self.open: dict[tuple[Any, int], None] = {}  # the places of such memory
 
     def put(self, place: tuple[Any, int], memory: Any, noted: Any) -> None:
-        """A gradient lies in `place` now, alone or as a sum."""
+        """A gradient is now in `place`, alone or as a sum."""
         if place in self.places:
             self.take(place)
         self.places[place] = memory, noted
@@ -62,7 +62,7 @@ class InFlight:
             self.open[place] = None
 
     def take(self, place: tuple[Any, int]) -> None:
-        """It does not lie there any more."""
+        """It has left its place."""
         memory, _ = self.places.pop(place, (None, None))
         here = self.waiting.get(memory)
         if here is not None:
@@ -72,14 +72,14 @@ class InFlight:
                 del self.waiting[memory]
 
     def hand(self, memories: Iterable[Any]) -> None:
-        """User code gets hold of gradients in these memories; None stands for no gradient."""
+        """User code gets access to gradients in these memories; None stands for no gradient."""
         for memory in memories:
             if memory is not None and memory not in self.handed:
                 self.handed.add(memory)
                 self.open.update(self.waiting.get(memory, {}))
 
     def changed(self, noted: Callable[[Any, int], Any]) -> Iterator[tuple[Any, int, Any, Any]]:
-        """(node, output, noted before, noted now) of what user code wrote into; `noted` tells what lies in a place now."""
+        """(node, output, noted before, noted now) of what user code wrote into; `noted` returns what is in a place now."""
         for place in list(self.open):
             memory, before = self.places[place]
             now = noted(*place)
@@ -91,8 +91,8 @@ class InFlight:
 class OpenPass(Watch):
     """Takes the recorder's place in a pass whose gradients user code can reach.
 
-    It is quiet until user code runs: then it notes what the recorder would. After that it copies what user code can reach, once:
-    what was noted of an array is good until user code runs again.
+    Until user code runs it takes the notes that the recorder would. After that it copies what user code can reach, once:
+    what was noted of an array is valid until user code runs again.
     """
 
     def __init__(self, recorder: Any, run: Any, roots: Any, lent: list[Any], packed: bool, quiet: bool):
@@ -100,12 +100,12 @@ class OpenPass(Watch):
         self.roots = roots  # the gradients that it begins with
         self.lent = lent  # see `lend`
         self.quiet = quiet
-        self.all_copied = run.tensors  # of tensors there is no knowing who holds what
+        self.all_copied = run.tensors  # with tensors it is unknown which code holds which memory
         self.copies: dict[int, tuple[Any, Any]] = {}  # id of an array -> (the array, what was noted of it)
-        self.handed: set[int] = set()  # ids of the memory that user code has got hold of
+        self.handed: set[int] = set()  # ids of the memory that user code has access to
         # id of memory -> (node, output, the same of before or None): the places to which it was sent
         self.sent: dict[int, Any] = {}
-        self.open: dict[Any, Any] = {}  # places where such memory waits -> noted: what lies there
+        self.open: dict[Any, Any] = {}  # places where such memory waits -> noted: what is there
         self.arriving: Any = []  # noted: what the node at work got
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
@@ -145,7 +145,7 @@ class OpenPass(Watch):
             self._wait(fn, nr, total, now)
 
     def _wait(self, fn, nr, g, noted) -> None:
-        """A gradient lies in an input buffer now. A node such as that of `a + b` sends one array to both operands."""
+        """A gradient is now in an input buffer. A node such as that of `a + b` sends one array to both operands."""
         memory: Any = id(g) if type(g) is _ARRAY and g.base is None else _memory(g)
         self.sent[memory] = fn, nr, self.sent.get(memory)
         if memory in self.handed:
@@ -172,7 +172,7 @@ class OpenPass(Watch):
         self.old = grad_now(node) if isinstance(node, AccumulateGrad) else None
 
     def _begin(self, run) -> None:
-        """User code is about to run for the first time in this pass; the caller has the gradients that it began with."""
+        """User code is about to run for the first time in this pass; the caller holds the gradients that it began with."""
         self.quiet = False
         for fn, held in run.buffers.items():
             for nr, g in enumerate(held if isinstance(held, list) else [held]):
@@ -181,7 +181,7 @@ class OpenPass(Watch):
         self._hand(run, self.roots)
 
     def _hand(self, run, grads) -> None:
-        """User code gets hold of gradients: see to it that what was noted of them stays what it is."""
+        """User code gets access to gradients: make sure that what was noted of them does not change."""
         new = {id(x): x for x in (owner(_data(g)) for g in grads if g is not None)}
         for memory in new.keys() & self.handed:
             del new[memory]
@@ -259,7 +259,7 @@ class OpenPass(Watch):
 
     @guarded
     def pass_done(self, run) -> None:
-        """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
+        """The pass is complete: the caller of `autograd.grad` gets access to what it collected."""
         self._hand(run, run.captured.values() if run.captures is not None else ())
         self.recorder.pass_done(run)
 
@@ -272,11 +272,11 @@ class OpenPass(Watch):
                 self._arrived(nr, now)
 
     def _arrived(self, nr, noted) -> None:
-        """One of the gradients that the node at work got is another now; the notes keep the list of before."""
+        """One of the gradients that the node at work got was replaced; the notes keep the earlier list."""
         self.arriving = [*self.arriving[:nr], noted, *self.arriving[nr + 1 :]]
 
     def _tell_others(self, run) -> None:
-        """The same of messages that wait elsewhere."""
+        """The same for messages that wait elsewhere."""
         for (fn, nr), before in list(self.open.items()):
             now = self.noted(_waits(run, fn, nr))
             if not _same(before, now):
@@ -285,7 +285,7 @@ class OpenPass(Watch):
 
 
 def watch_of(recorder: Any, run: Any, roots: list[Any], lent: list[Any]) -> Any:
-    """Who is to take the notes of the pass `run`: the recorder itself while user code cannot reach a gradient of it."""
+    """The watcher that takes the notes of the pass `run`: the recorder itself if user code cannot reach its gradients."""
     grads = [g for _, g in roots]
     known = not run.tensors and lend(lent, map(owner, grads))
     called, packed = _user_code_in(run.deps)
@@ -295,9 +295,9 @@ def watch_of(recorder: Any, run: Any, roots: list[Any], lent: list[Any]) -> Any:
 
 
 def lend(lent: list[Any], owners: Iterable[Any]) -> bool:
-    """Add to `lent`, which stands before the notes of a pass, what arrays hold now; somebody may write there later.
+    """Add to `lent`, which precedes the notes of a pass, what arrays hold now: they may be written later.
 
-    Whatever lies in their memory is then read from that copy (see builder.Lent). Returns False if not all of it is NumPy's own.
+    Everything in their memory is then read from that copy (see builder.Lent). Returns False unless NumPy owns all of it.
     """
     known = True
     for x in {id(x): x for x in owners if x is not None and not isinstance(x, np.generic)}.values():
@@ -309,7 +309,7 @@ def lend(lent: list[Any], owners: Iterable[Any]) -> bool:
 
 
 def _user_code_in(nodes: Iterable[Any]) -> tuple[bool, bool]:
-    """Whether one of the nodes calls hooks or is the user's own, and whether hooks, of which no watcher is told, unpack what it saved."""
+    """Whether one of the nodes calls hooks or is the user's own, and whether saved-tensor hooks, which no watcher sees, unpack what it saved."""
     called = packed = False
     for node in nodes:
         hooks = node.hooks
@@ -328,23 +328,23 @@ def _user_code_in(nodes: Iterable[Any]) -> tuple[bool, bool]:
 
 
 def asked_for(run: Any, node: Any, grads: Any) -> Any:
-    """The gradients that a pass to some leaves only sends on: what nobody asked for is not sent, nor computed by PyTorch."""
+    """The gradients that a pass to selected leaves sends on: what was not asked for is not sent, nor computed by PyTorch."""
     return [g if fn in run.needed else None for g, (fn, _) in zip(grads, node.next_functions, strict=False)]
 
 
 def grad_now(node: Any) -> Any:
-    """What `.grad` of the leaf of an accumulator holds now."""
+    """What `.grad` of an accumulator's leaf holds now."""
     grad = node.variable._meta.grad
     return None if grad is None else snapshot(grad._data)
 
 
 def _memory(g: Any) -> int | None:
-    """Names the memory of a gradient, which all views of one array share; None where there is none."""
+    """Names the memory of a gradient, which all views of one array share; None if there is none."""
     return None if g is None else id(owner(_data(g)))
 
 
 def _waits(run: Any, fn: Any, nr: int) -> Any:
-    """What lies in an input buffer now."""
+    """What is in an input buffer now."""
     held = run.buffers.get(fn)
     return held[nr] if isinstance(held, list) else held
 

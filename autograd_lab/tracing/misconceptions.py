@@ -1,7 +1,7 @@
 """What learners get wrong in a prediction, by name: what is believed, and its number in the course's catalogue.
 
-`questions.py` works out, for one question, which wrong number each of these leads to, and says in one sentence with
-the numbers of the case why it is not so.
+For one question, `questions.py` computes which wrong number each of these leads to, and refutes it in one sentence with
+the numbers of the case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which line of the user's code is running, and what the user calls a tensor.
 
-Python 3.11 knows the very expression an instruction belongs to, so `y = x * w` tells that the product is called y before it
-is assigned; the names of leaves are looked up where they live, in the frame that uses them.
+Python 3.11 knows the expression that an instruction belongs to, so `y = x * w` reveals that the product is called y before it
+is assigned; the names of leaves are looked up in the frame that uses them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 
 class Places:
-    """Lines and names of instructions; each code is gone through once, each of its places worked out once."""
+    """Lines and names of instructions; each code object is parsed once, each of its places resolved once."""
 
     def __init__(self) -> None:
-        # by the ids of codes, which are kept: to hash a code takes longer the longer it is
+        # by the ids of code objects, which are kept alive: hashing one takes time in proportion to its length
         self._codes: dict[int, tuple[CodeType, list[Any]]] = {}
         self._found: dict[tuple[int, int], tuple[int, str]] = {}
 
@@ -45,10 +45,10 @@ def _line_of(
 
 
 def is_in_with(code: CodeType, instruction: int) -> bool:
-    """Whether the instruction is the entering of a `with`, or part of what that enters: `no_grad()` in `with torch.no_grad():`."""
+    """Whether the instruction enters a `with`, or is part of the expression that it enters: `no_grad()` in `with torch.no_grad():`."""
     line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or column is None or end_line is None or end_column is None:
-        return True  # nothing is known: the usual case is taken
+        return True  # unknown: assume the usual case
     begin, end = (line, column), (end_line, end_column)
     for node, entered in _withs(code.co_filename, len(linecache.getlines(code.co_filename))):
         if (begin, end) == _range(node) or any(
@@ -112,20 +112,20 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
 
 
 class Names:
-    """Looks up what tensors are called, many in a row.
+    """Looks up the names of tensors, many in a row.
 
-    Where things were found is remembered, and every find is checked against what stands there now; what is not found is looked
-    for again wherever something changed. So a name is never one of before, and many lookups together walk everything once.
+    The places of earlier finds are cached, and each is checked against what is there now; what is not found is searched again
+    where something changed. So a name is never stale, and many lookups together walk everything once.
     """
 
     def __init__(self) -> None:
-        self._tables: dict[int, _Table] = {}  # of namespaces, lists, tuples and dicts by id
+        self._tables: dict[int, _Table] = {}  # by the id of a namespace, list, tuple or dict
         self._modules = Modules()
 
     def name(self, frame: FrameType, value: Any, deep: bool = True) -> str:
-        """What `value` is called in this frame: a local or global variable or, if `deep`, part of what a variable holds.
+        """The name of `value` in this frame: a local or global variable or, if `deep`, part of what a variable holds.
 
-        Looking `deep` also goes on to the callers of the frame; that is for parameters, not for every intermediate.
+        A `deep` search also continues in the callers of the frame; it is meant for parameters, not for every intermediate.
         """
         here: FrameType | None = frame
         while here is not None:
@@ -135,7 +135,7 @@ class Names:
                     if held is value and not name.startswith(_HIDDEN):
                         return name
             own = _holders(variables) if deep and variables is not shared else []
-            # What is where it was is found without going through everything again.
+            # What is still in its old place is found without a new search.
             for thorough in (False, True):
                 found = self._table(shared).find(shared, value, thorough=thorough or not deep)
                 if found is not None and found.startswith(_HIDDEN):
@@ -171,12 +171,12 @@ class Names:
         return f"{name}[{place!r}]" if isinstance(place, str if type(held) is dict else int) else ""
 
 
-_HIDDEN = ("_", "@")  # how names begin that are not the user's
-_MANY = 100  # longer lists and dicts are looked through only if they begin with a tensor: others are data
+_HIDDEN = ("_", "@")  # prefixes of names that are not the user's
+_MANY = 100  # longer lists and dicts are searched only if they begin with a tensor: others are data
 
 
 def _holders(variables: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The variables that may have a tensor in them."""
+    """The variables that may contain a tensor."""
     return [
         (name, held)
         for name, held in dict(variables).items()
@@ -188,7 +188,7 @@ def _still_there(holders: list[tuple[str, Any]], namespace: dict[str, Any]) -> l
     return [(name, held) for name, held in holders if namespace.get(name) is held]
 
 
-@lru_cache(maxsize=10_000)  # for its type checker no class is hashable: hence the comment where it is called
+@lru_cache(maxsize=10_000)  # mypy takes no class for hashable: hence the comment at its calls
 def _can_hold(kind: type) -> bool:
     return kind in (list, tuple, dict) or hasattr(kind, "named_parameters")
 
@@ -199,7 +199,7 @@ def _holds_tensors(held: Any) -> bool:
 
 
 class _Table:
-    """Where things stand in one dict, list or tuple: their keys or places by the ids of the things."""
+    """The keys or indices of the values in one dict, list or tuple, by the ids of the values."""
 
     __slots__ = ("_held_by", "_ids", "_places")
 
@@ -209,7 +209,7 @@ class _Table:
         self._held_by: list[tuple[str, Any]] | None = None
 
     def find(self, held: Any, value: Any, thorough: bool) -> Any:
-        """The place of `value`, None if it is not there. Not `thorough`: where something changed it may be overlooked."""
+        """The place of `value`, None if it is not there. Unless `thorough`, it may be missed where something changed."""
         wanted, known = id(value), len(self._ids)
         place = self._places.get(wanted)
         if place is not None and _at(held, place) is value:
@@ -233,7 +233,7 @@ class _Table:
         return None
 
     def _take_in(self, held: Any, known: int) -> None:
-        """Note what was added at the end."""
+        """Index what was added at the end."""
         if isinstance(held, dict):
             new = list(islice(reversed(held.items()), len(held) - known))[::-1]
         else:
@@ -244,24 +244,24 @@ class _Table:
             self._places.setdefault(id(thing), place)
 
     def holders(self, held: dict[str, Any]) -> list[tuple[str, Any]]:
-        """Of a namespace that was just searched: the variables that may have a tensor in them, or had one when it was searched thoroughly."""
+        """The variables of a namespace just searched that may contain a tensor, or contained one in the last thorough search."""
         if self._held_by is None:
             self._held_by = _holders(held)
         return list(self._held_by)
 
 
 def _at(held: Any, place: Any) -> Any:
-    """What stands at a place now, None if there is no such place."""
+    """What is at a place now, None if there is no such place."""
     if isinstance(held, dict):
         return held.get(place)
     return held[place] if isinstance(place, int) and place < len(held) else None
 
 
 class Modules:
-    """The dotted names of parameters and modules in modules, found from the inside out: who holds what is noted once."""
+    """The dotted names of parameters and modules in modules, found from the inside out: the owners of each part are indexed once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, Any] = {}  # modules by id, all of whose parts are noted
+        self._known: dict[int, Any] = {}  # modules by id, whose parts are all indexed
         self._above: dict[
             int, list[tuple[Any, str]]
         ] = {}  # id of a part -> the modules that hold it, and as what
@@ -270,7 +270,7 @@ class Modules:
     def path(self, root: Any, part: Any, thorough: bool = False) -> str:
         """The name of a parameter or module in the module `root`: the first that `named_parameters` or `named_modules` has.
 
-        "" if it is not there. Not `thorough`: if `root` changed since it was seen first, the part may be overlooked.
+        "" if it is not there. Unless `thorough`, the part may be missed if `root` changed since it was first seen.
         """
         found = self._climb(root, part)
         if not found and (thorough or id(root) not in self._known):
@@ -293,7 +293,7 @@ class Modules:
             waiting += [child for child in module._modules.values() if child is not None]
 
     def _climb(self, root: Any, part: Any) -> str:
-        """The name of `part`, from itself up to `root`; each step is checked. "" if there is no such way."""
+        """The name of `part`, from itself up to `root`; each step is checked. "" if there is no path."""
         keys: list[str] = []
         here = part
         while here is not root:
@@ -308,7 +308,7 @@ class Modules:
         return ".".join(reversed(keys))
 
     def _name_of_shared(self, root: Any, part: Any) -> str:
-        """The name of a part to which several ways lead: the first of them in the order of `named_modules`."""
+        """The name of a part with several paths: the first of them in the order of `named_modules`."""
         for _ in range(2):
             names = self._shared.get(id(root))
             if names is not None:
@@ -344,7 +344,7 @@ _PRIVATE = ("_", "@")
 
 
 def part_in(frame: FrameType, value: Any) -> str:
-    """What `value` is called as a part of something that a variable of this frame holds, or ''."""
+    """The name of `value` as a part of something that a variable of this frame holds, or ''."""
     for scope in (frame.f_locals, frame.f_globals):
         for name, held in dict(scope).items():
             if not name.startswith(_PRIVATE):
@@ -358,9 +358,9 @@ def part_in(frame: FrameType, value: Any) -> str:
 
 
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
-    """(name, thing) for the tensors that a module called `name` holds, and for what lists and dicts hold; each is looked at once.
+    """(name, value) for the tensors that a module called `name` holds, and for what lists and dicts hold; each is visited once.
 
-    Modules are read where they keep their parts: to ask them for their parameters might run code of the user's.
+    Reads the dicts in which modules keep their parts: asking them for their parameters might run user code.
     """
     if hasattr(type(held), "named_parameters"):
         waiting, seen = [("" if name == "self" else f"{name}.", held)], {id(held)}
@@ -394,9 +394,9 @@ def _items(own: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
 
 
 def parts(module: Any, own: str) -> Iterator[tuple[str, Any]]:
-    """The parts that a module and those inside it keep in `own`, "_parameters" or "_modules", by their dotted names.
+    """The parts that a module and its submodules keep in `own`, "_parameters" or "_modules", by their dotted names.
 
-    They are read where the modules keep them: to ask `named_parameters()` might run code of the user's.
+    Reads the modules' own dicts: `named_parameters()` might run user code.
     """
     waiting, seen = [("", module)], set()
     while waiting:

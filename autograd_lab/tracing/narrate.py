@@ -1,6 +1,6 @@
 """One English sentence for each event, with the real numbers in it.
 
-A sentence is a template and its parts, so that a trace of thousands of events ships each template once
+A sentence is a template and its parts, so that a trace of thousands of events contains each template once
 (`Narrator.phrase`); `narrate` puts them together.
 """
 
@@ -20,7 +20,7 @@ def narrate(trace: Trace, k: int) -> str:
 
 
 def label(trace: Trace, n: int) -> str:
-    """The name under which node `n` is spoken of: its own, with a number where the trace has several."""
+    """The name of node `n` in sentences: its own, with a number if the trace has several of that name."""
     return Narrator(trace).nodes[n]
 
 
@@ -377,7 +377,7 @@ class Narrator:
 
     def _free(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]
-        if node["kind"] == "function" and not node.get("compiled"):  # its saved values have places, not names
+        if node["kind"] == "function" and not node.get("compiled"):  # saved values without names
             return ("{0} has done its work and frees what it saved.", self.nodes[e["n"]])
         names = _list([str(name) for name in e["saved"]])
         return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)
@@ -501,7 +501,7 @@ class Narrator:
         )
 
     def _operand(self, node: Record, term: Term) -> str:
-        """Whom operand i's gradient goes to, in the user's words."""
+        """The receiver of operand i's gradient, under the user's name."""
         ins = operands(node)
         t = ins[term.operand] if term.operand < len(ins) else None
         if t is not None and self.trace.tensors[t]["name"]:
@@ -520,7 +520,7 @@ class Narrator:
 
 
 def _used_up(node: Record) -> bool:
-    """Whether a compiled call left this node after its backward pass had been run in it: nothing of it can be opened."""
+    """Whether a compiled call returned this node after running its backward pass inside: it cannot be opened."""
     return node["name"] == "CompiledFunctionBackward" and not node.get("compiled")
 
 

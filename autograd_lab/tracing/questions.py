@@ -1,7 +1,7 @@
 """Questions about what comes next, with answers from the trace, so that every recorded program is a quiz.
 
-`questions(trace)` walks through the events once. Before an event whose outcome a learner can work out it asks for
-that outcome, and works out which wrong numbers well-known misconceptions lead to, each with one sentence that refutes
+`questions(trace)` walks through the events once. Before an event whose outcome a learner can predict it asks for
+that outcome, and computes which wrong numbers well-known misconceptions lead to, each with one sentence that refutes
 it with the numbers of the case. A question is plain data:
 
     k            the event that answers it: it is asked at step k - 1
@@ -13,7 +13,7 @@ it with the numbers of the case. A question is plain data:
     wrong        [misconception, wrong answer, refutation] each
     options      for "choice" the words; for "node" [node, verdict, misconception, sentence] each
     node         the node it is about, -1 for none
-    level        1: part of every quiz, 2: only where its kind was asked for, 4: part of playing the engine; added up
+    level        1: part of every quiz, 2: only if its kind was asked for, 4: part of playing the engine; summed
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from .trace import Record, Trace
 KINDS = ("value", "grad", "shape", "next-node", "error")
 ALWAYS, ASKED, ENGINE = 1, 2, 4
 
-MOST_NUMBERS = 4  # longer arrays are asked for their shape
+MOST_NUMBERS = 4  # of longer arrays the shape is asked
 MOST_QUESTIONS = 600
 _CANDIDATES = 6  # most nodes offered as the next one
-_MOST_FORMER = 16  # so many values that a name had at other times are taken for wrong answers
+_MOST_FORMER = 16  # values that a name had at other times, used as wrong answers
 
-#: What is said of a node that cannot be next, by where it stands; {0} its name, {1} of {2} messages.
+#: The text about a node that cannot be next, by its status; {0} its name, {1} of {2} messages.
 STANDING = {
     "waiting": (
         "still-waiting",
@@ -50,7 +50,7 @@ STANDING = {
     "made": ("not-reached", "This pass does not reach {0}: no message is on its way there."),
 }
 
-# Rules that work element by element, so that outgoing / incoming is the local derivative.
+# Elementwise rules, so that outgoing / incoming is the local derivative.
 _ELEMENTWISE = {
     "add", "sub", "rsub", "mul", "div", "pow", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "sin", "cos", "abs",
     "square", "reciprocal", "exp2", "log2", "log10", "log1p", "expm1", "sinh", "cosh", "tan", "rsqrt", "silu", "gelu", "softplus",
@@ -70,14 +70,14 @@ def standing(name: str, status: str, arrived: int, of: int) -> tuple[str, str]:
 
 
 class _Wrong:
-    """The wrong numbers of one question; the first misconception that leads to a number keeps it."""
+    """The wrong numbers of one question; a number belongs to the first misconception that leads to it."""
 
     def __init__(self, right: Any) -> None:
         self.right = right
         self.items: list[list[Any]] = []
 
     def add(self, misconception: str, value: Any, why: str) -> None:
-        """A wrong answer, unless it is right, cannot be written down, or is there already."""
+        """Add a wrong answer, unless it is right, cannot be written down, or is already there."""
         if isinstance(value, np.ndarray | np.generic | float | int):
             value = np.asarray(value, float)
             if value.size > MOST_NUMBERS or not np.isfinite(value).all():
@@ -100,7 +100,7 @@ class _Asker:
         self.latest: dict[str, list[int]] = {}  # name -> the tensors that had it, sorted
         self.met: set[int] = set()  # the tensors in those lists
         self.popped: set[int] = set()
-        self.senders: dict[tuple[int, int], int] = {}  # (node, slot) -> who sent what lies there
+        self.senders: dict[tuple[int, int], int] = {}  # (node, slot) -> the sender of what is there
         self.freed: set[int] = set()
         self.written = False
         self.told_none = False
@@ -119,7 +119,7 @@ class _Asker:
         return self.found
 
     def _note(self, e: Record) -> None:
-        """Remember what later questions need and the state does not hold."""
+        """Keep what later questions need and the state does not contain."""
         tensors = e.get("t")
         for t in tensors if isinstance(tensors, list) else [tensors]:
             if t is None:
@@ -169,7 +169,7 @@ class _Asker:
             self._result(e["op"], e["in"], e["t"][0], -1, {}, ASKED)
 
     def _result(self, op: str, inputs: list[int], t: int, n: int, params: Record, level: int) -> None:
-        if self.state.running:  # what create_graph makes is asked as a gradient
+        if self.state.running:  # results under create_graph are asked as gradients
             return
         tensor, op = self.trace.tensors[t], op.removeprefix("_")
         value = self._array(tensor["value"])
@@ -207,7 +207,7 @@ class _Asker:
     def _forward_wrongs(
         self, op: str, inputs: list[int], right: Array, params: Record, wrong: _Wrong
     ) -> None:
-        """What other operations on the same operands would have given."""
+        """The results that other operations on the same operands would have."""
         values = [self._now(t) for t in inputs]
         if not values or any(v is None for v in values):
             return
@@ -319,7 +319,7 @@ class _Asker:
                 self._grad_shape(e, n, target, shape, i, ASKED if small else ALWAYS | ASKED | ENGINE)
 
     def _is_hooked_after(self) -> bool:
-        """Whether a post-hook comes between the rule that this event tells of and the messages."""
+        """Whether a post-hook runs between this event's rule and the messages."""
         for event in self.trace.events[self.k :]:
             if event["k"] == "hook" and event["stage"] == "post":
                 return True
@@ -328,7 +328,7 @@ class _Asker:
         return False
 
     def _nothing(self, e: Record, i: int, target: str, g: Array | None) -> None:
-        """An operand that needs no gradient: asked once, since the answer is always the same."""
+        """Ask about an operand that needs no gradient: once, since the answer is always the same."""
         n, node = e["n"], self.trace.nodes[e["n"]]
         if (
             self.told_none
@@ -512,7 +512,7 @@ class _Asker:
     def _message(
         self, node: Record, i: int, g: Array | None, put: dict[int, Array] | None = None, summed: bool = True
     ) -> Array | None:
-        """What a node with a simple rule would send to operand `i` if it saw these operands; None for other rules."""
+        """What a node with a simple rule would send to operand `i` for these operands; None for other rules."""
         values = [self._saved(node, t) for t in node["inputs"]]
         for j, value in (put or {}).items():
             values[j] = value
@@ -592,7 +592,7 @@ class _Asker:
         self._number("grad", ask, new, wrong, e["n"], level)
 
     def _done(self, e: Record) -> None:
-        """After a pass: who has no `.grad`."""
+        """After a pass: which tensors have no `.grad`."""
         events = self.trace.events
         backward = next(events[i] for i in range(self.k - 1, -1, -1) if events[i]["k"] == "backward")
         if backward.get("call", "backward") != "backward" or e["p"] > 1:
@@ -632,7 +632,7 @@ class _Asker:
             )
 
     def _arrived(self) -> dict[int, list[Any]]:
-        """{node: the gradients that it got last, as hooks left them}."""
+        """{node: the gradients that it got last, after hooks}."""
         found: dict[int, list[Any]] = {}
         for e in self.trace.events[: self.k]:
             if e["k"] == "pop":
@@ -675,7 +675,7 @@ class _Asker:
             s = state.nodes[n]
             status = "waiting" if s.status == "waiting" else "done"
             options.append([n, "wrong", *standing(names[n], status, s.arrived, s.of)])
-        options.sort(key=lambda option: option[0])  # their order must not tell
+        options.sort(key=lambda option: option[0])  # their order must not reveal the answer
         level = ENGINE | (ALWAYS | ASKED if len(ready) > 1 or partly else 0)
         self._put(
             "next-node",
@@ -745,7 +745,7 @@ class _Asker:
     # ---- values ---------------------------------------------------------------------------------------
 
     def _array(self, v: int | None) -> Array | None:
-        """A value as an array, None where the trace holds only its summary."""
+        """A value as an array, None if the trace holds only its summary."""
         if v is None or "data" not in self.trace.values[v]:
             return None
         data = np.asarray(_floats(self.trace.values[v]["data"]), float)
@@ -796,7 +796,7 @@ _BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divi
 
 
 def _try(operation: Any, a: Array, b: Array) -> Any:
-    """What the operation gives, None where the shapes do not fit."""
+    """The result of the operation, None if the shapes do not fit."""
     try:
         with np.errstate(all="ignore"):
             return operation(a, b)
@@ -805,7 +805,7 @@ def _try(operation: Any, a: Array, b: Array) -> Any:
 
 
 def _unbroadcast(g: Array, shape: tuple[int, ...]) -> Array:
-    """The gradient of an operand of this shape: what broadcasting copied is added up."""
+    """The gradient of an operand of this shape: summed over what broadcasting copied."""
     try:
         if np.broadcast_shapes(g.shape, shape) != g.shape:
             return np.broadcast_to(g, shape)
@@ -817,7 +817,7 @@ def _unbroadcast(g: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _alike(a: Any, typed: Any, b: Any) -> bool:
-    """Whether two right answers could not be told apart when typed; `typed`: what is read when `a` is."""
+    """Whether two answers are indistinguishable when typed; `typed`: what typing `a` parses to."""
     if a is None or b is None or isinstance(a, str) or isinstance(b, str):
         return bool(a == b)
     return same(typed, b)
@@ -861,7 +861,7 @@ def _floats(data: Any) -> Any:
 
 
 def _formula(rule: str, result: str) -> str:
-    """The rule and what it gives: "g * b = 12", "g to every element, that is [2, 2]"."""
+    """The rule and its value: "g * b = 12", "g to every element, that is [2, 2]"."""
     if not rule:
         return result
     return f"{rule}, that is {result}" if " " in re.sub(r" [-+*/@]+ ", "", rule) else f"{rule} = {result}"

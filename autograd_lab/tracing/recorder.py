@@ -1,8 +1,8 @@
-"""The recorder: watches the engine at work and notes what it did.
+"""The recorder: watches the engine and notes what it does.
 
-The core calls the methods of whatever stands in `State.watch` of the thread; this module is all the core has for an audience.
-While the program runs, notes are only appended: who called, and copies of numbers that may change. They become a trace
-(builder.py) when somebody first looks at it, so that recording costs the program as little as possible.
+The core calls the methods of the watcher in `State.watch` of the thread; this module has the one that records.
+While the program runs, notes are only appended: the caller, and copies of numbers that may change. They become a trace
+(builder.py) when it is first looked at, so that recording costs the program as little as possible.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PASSED_THROUGH = copy.__file__, contextlib.__file__
 
 
 class _Ours(dict[str, bool]):
-    """{file: whether it is one of this package}; asked for several frames of every operation, so the answers are kept."""
+    """{file: whether it belongs to this package}; needed for several frames of every operation, hence memoized."""
 
     def __missing__(self, file: str) -> bool:
         ours = self[file] = file.startswith(_PACKAGE) or file in PASSED_THROUGH
@@ -54,13 +54,13 @@ class _Ours(dict[str, bool]):
 _IS_OURS = _Ours()
 _NOBODY = None, -1
 _ARRAY = np.ndarray
-# Frames that go on after they were left, perhaps called from elsewhere: of generators and coroutines.
+# Frames that resume after they were left, perhaps called from elsewhere: of generators and coroutines.
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
+SMALL = 1 << 12  # a base of at most so many numbers is copied when a view of it is written
 
 
 class _WithoutParentheses(type):
-    """`with lab.record as trace:` enters the class itself, which Python refuses in words of its own."""
+    """`with lab.record as trace:` enters the class itself, for which Python's own message is no help."""
 
     def __enter__(cls) -> Recording:
         raise TypeError("lab.record was not called: write `with lab.record() as trace:`, with parentheses")
@@ -75,9 +75,9 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
     title   a heading for the trace
     names   {"w1": tensor, ...} for tensors whose names the recorder cannot find in your code
 
-    The trace is complete when the block is left, also by an exception (which the trace then ends with). Recording is per
+    The trace is complete at the end of the block, also after an exception (with which the trace then ends). Recording is per
     thread; a second recording inside raises RuntimeError. The last recording of a thread is kept until the next one begins,
-    so that `lab.why(x)` can look into it.
+    so that `lab.why(x)` can use it.
     """
 
     def __init__(self, title: str = "", names: dict[str, Any] | None = None):
@@ -124,15 +124,15 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
 
 class _Last(threading.local):
     recording: Recording | None = None
-    torch: Any = None  # the recorder of real PyTorch that is at work (see torch_adapter.py)
+    torch: Any = None  # the active recorder of real PyTorch (see torch_adapter.py)
 
 
-_LAST = _Last()  # so that `lab.why(w)` finds what just ran; the next recording takes its place
+_LAST = _Last()  # so that `lab.why(w)` finds what just ran; the next recording replaces it
 
 
 @contextmanager
 def keep_last() -> Iterator[None]:
-    """A recording made in here does not become the last one: it is not the user's."""
+    """A context manager: a recording made inside does not become the last one, because it is not the user's."""
     last = _LAST.recording
     try:
         yield
@@ -141,14 +141,14 @@ def keep_last() -> Iterator[None]:
 
 
 def last_recording() -> Recording | None:
-    """The recording of this thread that is running, or that ran last."""
+    """The current recording of this thread, or its last one."""
     return _LAST.recording
 
 
 class scope:  # noqa: N801 - used like a function
     """Name a part of a program: what `with lab.scope("encoder"): ...` computes is one group in the stepper.
 
-    Scopes nest, and each time one is entered makes a group of its own. Outside a recording it does nothing.
+    Scopes nest, and each entry makes a new group. Outside a recording it does nothing.
     """
 
     def __init__(self, name: str):
@@ -170,20 +170,20 @@ class scope:  # noqa: N801 - used like a function
 
 
 class Recording(Trace):
-    """The trace of a recording, built from the notes when its lists are first looked at."""
+    """The trace of a recording, built from the notes when its lists are first accessed."""
 
     def __init__(self, recorder: Recorder):
         object.__setattr__(self, "_recorder", recorder)
 
     def __getattr__(self, name: str) -> Any:
-        """The lists of the trace, and with that they are there."""
+        """Build the lists of the trace."""
         if name not in ("sources", "values", "tensors", "nodes", "events"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.__dict__.update(self._recorder.lists())
         return self.__dict__[name]
 
     def beginning(self, notes: int) -> Trace | None:
-        """The trace of the first `notes` notes; None if it would be most of the trace, or if the trace is built already."""
+        """The trace of the first `notes` notes; None if that is most of the trace, or if the trace has been built already."""
         return self._recorder.beginning(notes)
 
     def number_of(self, tensor: Any) -> int:
@@ -199,7 +199,7 @@ class Recording(Trace):
         return self._recorder.running
 
     def knows(self, tensor: Any) -> bool:
-        """Whether the tensor object was met in the recording."""
+        """Whether the recording has met the tensor object."""
         return self._recorder.number_of(tensor) is not None
 
     def owner_of(self, gradient: Any) -> Any:
@@ -211,11 +211,11 @@ class Recording(Trace):
         return self._recorder._grad_of(tensor)
 
     def find_names(self, namespace: dict[str, Any]) -> None:
-        """Name tensors after the variables of a namespace that the block itself does not see."""
+        """Name tensors after the variables of a namespace that the block itself cannot see."""
         self._recorder.find_names(namespace)
 
     def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
-        """Whether this recording knows the tensors, and `.grad` is still as it left it."""
+        """Whether this recording knows the tensors, and `.grad` has not changed since."""
         return self._recorder.up_to_date(tensor, loss)
 
     def why(self, tensor: Any, loss: Any = None, name: str = "") -> Any:
@@ -245,33 +245,31 @@ class Recorder(Watch):
         self.given = {id(t): name for name, t in names.items()}
         self.names = Names()
         self.notes: list[tuple[Any, ...]] = []
-        self.met: dict[int, Any] = {}  # id -> tensor; kept, or Python could give the id out again
+        self.met: dict[int, Any] = {}  # id -> tensor; kept alive, or Python could reuse the id
         self.grads: dict[
             int, tuple[Any, Any]
         ] = {}  # id of a `.grad` -> (it, its tensor); kept for the same reason
-        self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it shows
+        self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it is
         self.failure: BaseException | None = None
         self.call: FrameType | None = (
-            None  # the frame of ours that the user's line called last: one function of ours may do several operations
+            None  # the frame of ours that the user's line called last: one function of ours may run several operations
         )
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
         self.lent: dict[int, list[Any]] = {}  # id of a pass of `autograd.grad` -> see messages.lend
-        self.before: list[Any] = []  # what the user code at work was handed
+        self.before: list[Any] = []  # what the running user code was handed
         self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
-        self.calls: dict[
-            int, Call
-        ] = {}  # id of a frame of the user's -> where it was when we came through it last
+        self.calls: dict[int, Call] = {}  # id of a user's frame -> where it was the last time we saw it
         self.running = True
         self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
         self.off = not THREAD.state.grad  # whether the user's program has switched recording off
         self.shared_memory = Shared(self._array_of, self._address_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
-        self.nameless: list[Any] = []  # leaves that were met before they had a name
-        self.sought = 0  # so many of them have been looked for in vain
+        self.nameless: list[Any] = []  # leaves met before they had a name
+        self.sought = 0  # how many of them have been searched in vain
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
-        self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
+        self.remakes: list[Any] = []  # leaves made from other tensors' numbers; kept until they are met
         self._lists: dict[str, Any] | None = None
         self._owners: dict[int, Any] = {}  # id of a `.grad` -> weak reference to its tensor
         self._numbers: dict[
@@ -326,13 +324,13 @@ class Recorder(Watch):
                 lines = forward_lines(node, [t._data for t in inputs])
                 self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
         except Exception as error:
-            for t in outputs:  # nothing was noted of them: they are met when they are used
+            for t in outputs:  # not noted: they are met at their first use
                 met.pop(id(t), None)
             self.missed("operation" if isinstance(rule, str) else rule.op or rule.__name__, error)
 
     @guarded
     def entered(self, what, name="") -> None:
-        """A module is called, or a scope named by the user entered; `what` is None for the latter."""
+        """A module is called, or the user enters a named scope; `what` is None for the latter."""
         frame, call = _user_call()
         if frame is not self.frame:
             self._moved(frame)
@@ -344,13 +342,13 @@ class Recorder(Watch):
 
     @guarded
     def left(self) -> None:
-        """The module or scope entered last is left."""
+        """The innermost module or scope is left."""
         self.notes.append(("left",))
 
     def _moved(self, frame) -> None:
-        """Note through which calls of the user's code this one came: only when it is not the one of the last operation."""
+        """Note through which calls of the user's code this one came, if it differs from that of the last operation."""
         self.frame = frame
-        chain: list[tuple[Any, ...]] = []  # calls that are new or went on, innermost first
+        chain: list[tuple[Any, ...]] = []  # calls that are new or have moved on, innermost first
         outer: Call | None = None
         here, inner = frame, -1
         while here is not None:
@@ -363,7 +361,7 @@ class Recorder(Watch):
                 if call is not None and not here.f_code.co_flags & _RESUMED:
                     outer = (
                         call.outer
-                    )  # a call that has not ended still waits in the same calls, at the same places
+                    )  # a call that has not returned still waits in the same calls, at the same places
                     if (call.at, call.through) == (here.f_lasti, inner):
                         outer = call
                         chain.pop()
@@ -378,7 +376,7 @@ class Recorder(Watch):
         self.notes.append(("moved", outer))
 
     def _mode(self) -> Any:
-        """What switched recording of the graph off, or ''; for no_grad also where a checkpoint that did it was called, or None."""
+        """What switched recording of the graph off, or ''; for no_grad also where the responsible checkpoint was called, or None."""
         if THREAD.state.inference:
             return "inference_mode"
         return "no_grad" if self.off else ("no_grad", self._checkpoint(sys._getframe(2)))
@@ -394,7 +392,7 @@ class Recorder(Watch):
         return None
 
     def writing(self, target) -> None:
-        """A tensor is about to be written: if it has not been met, its value must be seen now."""
+        """A tensor is about to be written: if it has not been met, its value must be noted now."""
         try:
             if self.memory:
                 self._look((target,), _user_frame())
@@ -417,7 +415,7 @@ class Recorder(Watch):
                 if owner is not None:
                     self.grad_set(owner, name)
                     if id(target) not in met:
-                        return  # it is known as somebody's `.grad`, and only as that
+                        return  # it is known only as the `.grad` of a tensor
             if frame is not self.frame:
                 self._moved(frame)
             for i, t in enumerate(inputs):
@@ -439,7 +437,7 @@ class Recorder(Watch):
         self._is_idle(optimizer, _user_frame())
 
     def _is_idle(self, optimizer, frame) -> None:
-        """Each write of an optimizer is told, so its step is noted only if there will be none."""
+        """Each write of an optimizer is an event, so its step is noted only if there will be none."""
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if parameters and all(p.grad is None for p in parameters):
             self.notes.append(("idle", type(optimizer).__name__, len(parameters), _place(frame)))
@@ -470,7 +468,7 @@ class Recorder(Watch):
 
     @guarded
     def copied(self, data, out) -> None:
-        """`out` was made from Python data; if there are tensors in it, only their numbers were taken."""
+        """`out` was made from Python data; of tensors in the data only the numbers were used."""
         sources = _tensors_in(data)
         if sources:
             frame = _user_frame()
@@ -481,7 +479,7 @@ class Recorder(Watch):
 
     @guarded
     def read(self, t, how) -> None:
-        """The numbers of `t` left the graph, through the method `how`: of interest if there is a graph, or if it was met before."""
+        """The numbers of `t` left the graph through the method `how`: noted if there is a graph, or if `t` was met before."""
         if how == "numpy":
             self.shared(t)
         frame = _user_frame()
@@ -491,16 +489,16 @@ class Recorder(Watch):
             self.notes.append(("read", t, snapshot(t._data), how, _place(frame)))
 
     def shared(self, t) -> None:
-        """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
+        """`t` shares memory with a NumPy array: from here on it may be written without an event."""
         frame = _user_frame()
         if self.memory:
             self._look((t,), frame)
         self.shared_memory.add(t, _place(frame))
 
     def remade(self, source, out, how) -> None:
-        """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
+        """The leaf `out` was made from the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
         if how == "Parameter" and _is_copying(sys._getframe(1)):
-            return  # the copying is told, too
+            return  # the copy is an event, too
         if self._is_followed(source):
             frame = _user_frame()
             self._meet((source,), frame)
@@ -508,21 +506,21 @@ class Recorder(Watch):
             self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
 
     def _is_followed(self, source) -> bool:
-        """Whether somebody may expect a gradient to pass through `source`: it needs one, or was cut off from what needs one."""
+        """Whether a user may expect a gradient to pass through `source`: it needs one, or was cut off from what needs one."""
         return source.requires_grad or (id(source) in self.met and (self.off or id(source) in self.cut_off))
 
     def moving(self, target, name, inputs, args, data) -> None:
-        """A running statistic is about to be overwritten by the kernel `name`: no operation, and no write that is counted."""
+        """A running statistic is about to be overwritten by the kernel `name`: neither an operation nor a counted write."""
         if self.memory:
             self.shared_memory.forget(target)
 
     def followed(self, out, sources) -> None:
-        """A tensor came from others by no operation: a change to integers, which ends the graph of those that have one."""
+        """A tensor was made from others without an operation: a conversion to integers, which ends their graph."""
         tensors = tuple(
             t for t in sources if isinstance(t, Variable)
         )  # linspace(x, 1, 5) has numbers beside them
         if out.is_floating_point() and all(t.dim() for t in tensors):
-            return  # zeros_like and the like take the shape, no numbers
+            return  # zeros_like and similar functions use the shape, not the numbers
         if any(t.requires_grad for t in tensors) and not out.requires_grad:
             self.operation("to", tensors, (out,), None, ())
 
@@ -531,7 +529,7 @@ class Recorder(Watch):
         """Whether `t` requires grad was changed by the method `how`."""
         frame = _user_frame()
         if not t.requires_grad:
-            self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it was there
+            self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
         if id(t) in self.met:
             self.notes.append(("flagged", t, t.requires_grad, how, _place(frame)))
 
@@ -564,14 +562,14 @@ class Recorder(Watch):
 
     @guarded
     def granted(self, inputs, results) -> None:
-        """What `grad` returned."""
+        """The result of `grad`."""
         for t, g in zip(_as_tuple(inputs), results, strict=True):
-            if isinstance(g, Variable) and isinstance(t, Variable):  # one may ask for a GradientEdge, too
+            if isinstance(g, Variable) and isinstance(t, Variable):  # an input may also be a GradientEdge
                 self.grads[id(g)] = g, t
 
     @guarded
     def pass_started(self, run, roots, call) -> None:
-        """A backward pass is about to begin; its dependencies are counted. Another may take the notes of it: see messages.py."""
+        """A backward pass is about to begin; its dependencies are counted. Another watcher may take its notes: see messages.py."""
         frame = _user_frame()
         if self.memory:
             self._look(self.shared_memory.latest(), frame)
@@ -607,12 +605,12 @@ class Recorder(Watch):
 
     @guarded
     def handing(self, run, node, stage, grads, context=()) -> None:
-        """User code is about to be handed gradients: here only if a hook was registered since the pass began, in another thread."""
+        """User code is about to be handed gradients: here only if another thread registered a hook since the pass began."""
         self.before = [_numbers(g) for g in grads]
 
     @guarded
     def hooked(self, run, node, stage, after, nr=0) -> None:
-        """User code saw, perhaps changed, gradients."""
+        """User code saw, and perhaps changed, gradients."""
         self.notes.append(("hooked", node, stage, self.before, [_numbers(g) for g in after], nr))
 
     def applied(self, run, node, slots, grads) -> None:
@@ -667,20 +665,20 @@ class Recorder(Watch):
         )
 
     def pass_done(self, run) -> None:
-        """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
+        """The pass is complete: the caller of `autograd.grad` gets access to what it collected."""
         try:
             lent = self.lent.pop(id(run), None)
             if lent is not None:
                 lend(lent, map(owner, run.captured.values()))
             self.notes.append(("pass_done", run))
-            run.watch = None  # with it the notes would be garbage that only the collector finds, long after
+            run.watch = None  # otherwise the notes are a cycle that only the garbage collector frees
         except Exception as error:
             self.missed("pass_done", error)
 
-    # -- called by torch.compile: a run that is made again compiled is taken back -----------------------
+    # -- called by torch.compile: a run that is repeated compiled is taken back -------------------------
 
     def mark(self) -> tuple[Any, ...]:
-        """All there is now, for `restore`."""
+        """The current state, for `restore`."""
         return (
             list(self.notes),
             dict(self.met),
@@ -693,7 +691,7 @@ class Recorder(Watch):
         )
 
     def restore(self, mark: tuple[Any, ...]) -> None:
-        """Forget what was noted since `mark`, or take back what was forgotten."""
+        """Drop what was noted since `mark`, or restore what was dropped."""
         self.notes, self.met, self.grads, self.frames, self.calls = (part.copy() for part in mark[:5])
         self.call, self.frame, self.failure = mark[5:]
 
@@ -705,27 +703,27 @@ class Recorder(Watch):
             raise error
         try:
             place = place or self.here()
-        except Exception:  # it may be looking for the line that fails
+        except Exception:  # the search for the line may itself be what fails
             place = None
         self.notes.append(("unrecorded", what, type(error).__name__, text_of(error), place))
 
     def here(self) -> Any:
-        """Where the program is."""
+        """The current place in the program."""
         return _place(_user_frame())
 
     # -- the rest -------------------------------------------------------------------------------------
 
     def _meet_operands(self, rule, inputs, frame) -> None:
-        """Note the operands of an operation; nobody has named the results that a rule saves beside them."""
+        """Note the operands of an operation; the results that a rule saves with them have no names."""
         extras = getattr(rule, "extras", 0)
         self._meet(inputs[:-extras] if extras else inputs, frame)
         if extras:
             self._meet(inputs[-extras:], None)
 
     def _look(self, tensors, frame, last=False) -> None:
-        """Note what NumPy has written into the memory of some tensors since the recorder looked at it last.
+        """Note what NumPy has written into the memory of some tensors since the last check.
 
-        last   whether the program is over, so that any line may have done it
+        last   whether the program is over, so that any line may be responsible
         """
         shared, place = self.shared_memory, _place(frame)
         for key, found, since in shared.changes(tensors, None if last else place, frame):
@@ -742,12 +740,12 @@ class Recorder(Watch):
                     self.notes.append(("grad_set", owner, self._numbers_of(owner.grad), "NumPy", where))
 
     def _gradients_over(self, key) -> list[Any]:
-        """The gradients over a piece of memory that are known as somebody's `.grad` only."""
+        """The gradients over a piece of memory that are known only as the `.grad` of a tensor."""
         array = self.shared_memory.memory[key].array
         return [g for g, _ in self.grads.values() if id(g) not in self.met and self._array_of(g) is array]
 
     def _whose_gradient(self, t) -> Any:
-        """The tensor whose `.grad` this is, or is a view or another name of; None for all others: what `grad()` returned is nobody's."""
+        """The tensor whose `.grad` this is, or is a view or alias of; None for others, such as a result of `grad()`."""
         meta = t._meta
         base = None if meta is None else meta.base
         for known in (t,) if base is None else (t, base):
@@ -766,16 +764,16 @@ class Recorder(Watch):
 
     @staticmethod
     def _address_of(t) -> int | None:
-        """What tells the memory of `t` from all other; None for a number without memory of its own."""
+        """What identifies the memory of `t`; None for a number without memory of its own."""
         array = Recorder._array_of(t)
         return None if array is None else id(array)
 
     def _numbers_of(self, t) -> Any:
-        """What `t` holds, as notes have it."""
+        """The numbers of `t` as notes store them."""
         return snapshot(t._data)
 
     def _on_ctx(self, node, frame) -> None:
-        """Note the tensors that the forward of a custom Function keeps as attributes of ctx, and that its backward reads."""
+        """Note the tensors that a custom Function's forward keeps as attributes of ctx and its backward reads."""
         kept = []
         for name, value in on_ctx(node, (self.tensor_type, np.ndarray)):
             if isinstance(value, np.ndarray):  # stands for a tensor over its memory, if there is one
@@ -793,7 +791,7 @@ class Recorder(Watch):
     def _meet(self, tensors, frame, numbers=False) -> None:
         """Note a tensor that is used for the first time: its value, and its name while that can still be found.
 
-        With `numbers`, a constant without a name may have been a number in the user's code, and is called by it.
+        With `numbers`, a constant without a name may have been a number in the user's code, and is named by its value.
         """
         met, grads = self.met, self.grads
         for t in tensors:
@@ -804,7 +802,7 @@ class Recorder(Watch):
             if not name:
                 is_gradient = (
                     meta is not None or key in grads or key in self.aliases
-                ) and self._whose_gradient(t) is not None  # a gradient is called w.grad
+                ) and self._whose_gradient(t) is not None  # a gradient is named w.grad
                 if frame is not None and not is_gradient:
                     name = self.names.name(frame, t, deep=wants)
                 if not name and maker is None:
@@ -820,13 +818,13 @@ class Recorder(Watch):
                     grad = snapshot(meta.grad._data)
                     grads[id(meta.grad)] = meta.grad, t
             self.notes.append(("met", t, snapshot(t._data), name, maker, wants, grad, t._box is INFERENCE))
-            if self.arrays and id(self._array_of(t)) in self.arrays:  # of from_numpy() or numpy() before
+            if self.arrays and id(self._array_of(t)) in self.arrays:  # by an earlier from_numpy() or numpy()
                 self.shared_memory.add(t, _place(frame))
             met[key] = t
 
     @guarded
     def finish(self, error, frame) -> None:
-        """The recording ends; find the names that assignments inside the block gave."""
+        """End the recording, and find the names that were assigned inside the block."""
         if self.memory:
             self._look(self.shared_memory.all(), frame, last=True)
         if error is not None:
@@ -844,7 +842,7 @@ class Recorder(Watch):
         self._name_parts(frame)
 
     def _name_parts(self, frame) -> None:
-        """Name the parameters that were met before anything held them: a module's are initialized before it has a name."""
+        """Name the parameters that were met before anything held them: a module initializes its own before it has a name."""
         nameless = {id(t) for t in self.nameless if id(t) not in self.given}
         if not nameless or frame is None:
             return
@@ -862,7 +860,7 @@ class Recorder(Watch):
         self.sought = len(self.nameless)
 
     def _meet_operands_of(self, error) -> None:
-        """Meet the tensors named on the user's line at which the program stopped: the operation that failed was not noted."""
+        """Note the tensors named on the user's line at which the program stopped: the operation that failed was not noted."""
         stopped, here = None, error.__traceback__
         while here is not None:
             if not here.tb_frame.f_code.co_filename.startswith(self.internal):
@@ -874,7 +872,7 @@ class Recorder(Watch):
     tensor_type: type = Variable
 
     def find_names(self, *namespaces) -> None:
-        """Tensors without a name get the one they have in the first of these namespaces."""
+        """Give tensors without a name the one they have in the first of these namespaces."""
         met = self.met
         for scope in namespaces:
             if met.keys().isdisjoint(map(id, list(scope.values()))):
@@ -912,7 +910,7 @@ class Recorder(Watch):
         return owner if owner is not None and owner.is_leaf and owner.grad is gradient else None
 
     def beginning(self, notes) -> Trace | None:
-        """The trace of the first `notes` notes, if there are many more and no trace has been built of them."""
+        """The trace of the first `notes` notes, if there are many more and no trace has been built from them."""
         if self.running or self._lists is not None or len(self.notes) < 2 * notes:
             return None
         return Trace(self.title, **self.builder(self.given, self.grads).build(self.notes[:notes]))
@@ -924,7 +922,7 @@ class Recorder(Watch):
         return number if known() is tensor else None
 
     def up_to_date(self, tensor, loss) -> bool:
-        """Whether the tensors were met, and `.grad` of the first is what the recording says it is."""
+        """Whether the tensors were met, and the `.grad` of the first is what the recording has."""
         if self.running:
             return id(tensor) in self.met and (loss is None or id(loss) in self.met)
         number = self.number_of(tensor)
@@ -947,7 +945,7 @@ class Recorder(Watch):
         return None if grad is None else encode(grad._data)
 
     def so_far(self, frame) -> tuple[Trace, dict[int, int]]:
-        """The trace up to now of a recording that is running, and the numbers of its tensors by id."""
+        """The trace so far of a running recording, and the numbers of its tensors by id."""
         if self.memory:
             self._look(self.shared_memory.all(), frame)
         self.find_names(frame.f_locals, frame.f_globals)
@@ -956,7 +954,7 @@ class Recorder(Watch):
 
 
 def _grads_after(nodes, e) -> list[tuple[int, int | None]]:
-    """(tensor, its `.grad`) after an event that may have changed that."""
+    """(tensor, its `.grad`) after an event that may have changed it."""
     kind = e["k"]
     if kind == "hook" and e["stage"] == "post_accumulate":
         return [(nodes[e["n"]]["tensor"], e["after"][0])]
@@ -974,7 +972,7 @@ def _user_frame():
 
 
 def _is_copying(frame):
-    """Whether a `__deepcopy__` of this package is what the user's line led to."""
+    """Whether the user's line led to a `__deepcopy__` of this package."""
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         if frame.f_code.co_name == "__deepcopy__":
             return True
@@ -983,7 +981,7 @@ def _is_copying(frame):
 
 
 def _user_call():
-    """That frame, and the frame of ours that it called: the same for all the operations of one call."""
+    """That frame, and the frame of ours that it called, which is the same for all operations of one call."""
     call, frame = None, sys._getframe(2)
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         call, frame = frame, frame.f_back
@@ -1009,7 +1007,7 @@ _DECORATED = {
 
 
 def switch(frame, is_ours) -> tuple[str, str]:
-    """(name of the mode, what put it on: "decorator"; "manager", which ends it; or "") from the frames of ours up to the user's."""
+    """(name of the mode, what switched it on: "decorator"; "manager", which ends it; or "") from our frames up to the user's."""
     outermost, through = None, ""
     while frame is not None and is_ours(frame.f_code.co_filename):
         code = frame.f_code
@@ -1029,7 +1027,7 @@ def switch(frame, is_ours) -> tuple[str, str]:
 
 
 def on_ctx(node, kind) -> list[tuple[str, Any]]:
-    """The attributes of a custom Function's ctx that are of some kinds and that its backward speaks of."""
+    """The attributes of a custom Function's ctx that have certain types and that its backward names."""
     kept = [(name, t) for name, t in vars(node).items() if isinstance(t, kind)]
     spoken = loaded_names(backward_of(node)) if kept else set()
     return [(name, t) for name, t in kept if name in spoken]
@@ -1043,7 +1041,7 @@ def _tensors_in(data) -> list[Any]:
 
 
 def _maker(t):
-    """The node that made `t`, as it was last known: to ask a view for its `grad_fn` may make that anew, or raise."""
+    """The node that made `t`, as last known: asking a view for its `grad_fn` may rebuild it, or raise."""
     edge = t._edge or t._last_edge()
     return edge[0] if type(edge) is tuple else edge.unfold()
 
@@ -1059,7 +1057,7 @@ def _place(frame):
 
 
 def _place_of(error, internal):
-    """The innermost line of the user's that an exception came through."""
+    """The innermost line of user code that an exception passed through."""
     place, here = None, error.__traceback__
     while here is not None:
         code = here.tb_frame.f_code
@@ -1074,7 +1072,7 @@ def _as_tuple(tensors):
 
 
 def _of_function(node):
-    """What the node of a Function holds now and may lose later: its saved values and their versions, in one."""
+    """What the node of a Function holds now and may lose later: its saved values and their versions."""
     return ((), None) if isinstance(node, CompiledFunctionBackward) else (node._kept, None)
 
 
@@ -1085,5 +1083,5 @@ def _numbers(g):
 
 
 def _small_base(base):
-    """The numbers of the tensor that a view is of, if they are few: a loop that writes row by row would copy them all each time."""
+    """The numbers of a view's base, if they are few: a loop that writes row by row would copy all of them each time."""
     return None if base is None or base._data.size > SMALL else base._data.copy()

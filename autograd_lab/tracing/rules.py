@@ -1,8 +1,8 @@
-"""A node's rule with the numbers put in: "g * b" becomes "24 * 3", if that really gives what was sent.
+"""A node's rule with its numbers substituted: "g * b" becomes "24 * 3", if that really gives what was sent.
 
 The engine writes each rule once, as text ("to a: g * b; to b: g * a"; see formulas.py). This module reads that text for one call:
-the parameters become numbers, the letters become the names of the user's tensors, or what made them ("result of mul"), and
-never a name that the program uses for something else. A substitution whose result is not the value the engine recorded is
+the parameters become numbers, the letters become the names of the user's tensors, or of what made them ("result of mul"), and
+never a name that the program uses for something else. A substitution whose result differs from the recorded value is
 dropped: the screen then shows the rule in symbols, never a wrong sum.
 """
 
@@ -26,10 +26,10 @@ from .formulas import Formula
 from .formulas import number as number
 from .trace import Record, Trace
 
-_POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # no Python name has one
+_POSITIONS = "abcdef"  # the texts' letters for operands
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # not part of any Python name
 _NO_CODE = re.compile(r"""(["']).*?\1|#.*""")
-_WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as JSON has them
+_WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as in JSON
 _REDUCTIONS = ("none", "mean", "sum")  # of a loss, by PyTorch's numbers
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "exp": math.exp,
@@ -56,12 +56,12 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "maximum": max,
     "minimum": min,
 }
-"""The functions of numbers. All of them work element by element on arrays, too."""
+"""The functions of numbers, all of which also work elementwise on arrays."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """What a node sends to one operand: `rule` in symbols, `numbers` substituted ("" where not scalars)."""
+    """What a node sends to one operand: `rule` in symbols, `numbers` substituted ("" if they are not scalars)."""
 
     operand: int
     to: str
@@ -71,7 +71,7 @@ class Term:
 
 
 class Names:
-    """What the formulas of one trace call its tensors, and which values these had when an operation read them."""
+    """The names of one trace's tensors in formulas, and the values that they had when an operation read them."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -83,7 +83,7 @@ class Names:
         for g in chain(("g", "grad", "grad_out"), (f"g{'_' * n}" for n in count(1))):
             if words.isdisjoint(
                 [g, *(f"{g}{nr}" for nr in range(10))]
-            ):  # g0, g1, ... are those of several results
+            ):  # g0, g1, ... belong to several results
                 self.gradient = g
                 break
         self.tensors = [tensor["name"] for tensor in trace.tensors]
@@ -91,7 +91,7 @@ class Names:
         total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
         for node in trace.nodes:
             seen[node["name"]] += 1
-            nr = f" #{seen[node['name']]}" if total[node["name"]] > 1 else ""  # as the narrator counts them
+            nr = f" #{seen[node['name']]}" if total[node["name"]] > 1 else ""  # counted as the narrator does
             for i, t in enumerate(node["outputs"], 1):
                 which = f"result {i}" if len(node["outputs"]) > 1 else "result"
                 makers.setdefault(t, f"{which} of {_plain_name(node['op'])}{nr}")
@@ -112,7 +112,7 @@ class Names:
         self._follow()
 
     def of(self, n: int) -> _Shown:
-        """The texts of node `n` as they are shown; worked out once."""
+        """The texts of node `n` as shown; computed once."""
         node = self.trace.nodes[n]
         found = self.calls.get(n)
         if found is None or found.told != (node.get("math"), node.get("vjp")):
@@ -120,15 +120,15 @@ class Names:
         return found
 
     def free(self, name: str, others: Collection[str] = ()) -> str:
-        """The name, with underscores if the program uses it, or a formula for one of the `others`."""
+        """The name, with underscores appended until it is neither taken nor among the `others`."""
         while name in self.taken or name in others:
             name += "_"
         return name
 
     def _follow(self) -> None:
-        """Note for each node the values of its operands and its result, where a write came between."""
+        """For each node with a write in between, note the values of its operands and its result."""
         self.then: dict[tuple[int, int], int | None] = {}  # (node, operand) -> value
-        self.after: dict[int, int | None] = {}  # node -> value of the tensor it wrote into
+        self.after: dict[int, int | None] = {}  # node -> value of the tensor that it wrote into
         now: dict[int, int | None] = {}
         family: dict[int, list[int]] = {}
         for t, tensor in enumerate(self.trace.tensors):
@@ -161,11 +161,11 @@ def _plain_name(op: str) -> str:
 
 @dataclass
 class Call:
-    """The texts of one call: its parameters put in, its letters bound.
+    """The texts of one call: parameters substituted, letters bound.
 
-    things   what the letters stand for: tensors' numbers in a trace, arrays in the tests
+    things   what the letters stand for: ids of tensors in a trace, arrays in the tests
     maths    (letter of a result, what it is)
-    sends    for each operand its letter and what it is sent; ("", "") where the text says nothing
+    sends    for each operand its letter and what it is sent; ("", "") if the text does not say
     """
 
     things: dict[str, Any]
@@ -186,8 +186,8 @@ def bound(
 ) -> Call:
     """The Math and VJP texts of one call of `rule`, with `given` operands (None for an absent one) and `results`.
 
-    An operand goes by its place (a, b, c, ...) and by its name in `rule.inputs`, a result by y (y0, y1, ...) and by the name under
-    which it is saved. `shape` tells the shape of an operand or a result, None where it is not known.
+    An operand is named by its position (a, b, c, ...) and by its name in `rule.inputs`, a result y (y0, y1, ...) and by the name
+    under which it is saved. `shape` returns the shape of an operand or a result, None if it is not known.
     """
     names = [] if rule is None else list(rule.inputs)
     several = names == ["tensors"]
@@ -278,15 +278,15 @@ def _is_plain(x: Any) -> bool:
 
 
 def operands(node: Record) -> list[int | None]:
-    """The tensors of a node by the numbers of its edges: None for an operand that was not given."""
+    """The tensors of a node in the order of its edges: None for an operand that was not given."""
     found: list[int | None] = node.get("operands") or node["inputs"]
     return found
 
 
 @dataclass
 class _Stated:
-    """The texts of all calls of one rule with the same shapes and parameters. Its things are numbers of places: operands from 0, results
-    from RESULTS, what was saved beside them from SAVED.
+    """The texts of all calls of one rule with the same shapes and parameters. Its things are numbers of positions: operands from 0,
+    results from RESULTS, what was saved in addition from SAVED.
     """
 
     call: Call
@@ -296,7 +296,7 @@ class _Stated:
         self._texts: dict[tuple[str, int], tuple[ast.expr, str, list[tuple[str, ast.expr, str]], str]] = {}
 
     def text(self, part: str, i: int) -> tuple[ast.expr, str, list[tuple[str, ast.expr, str]], str]:
-        """Of one formula of `maths` or `sends`: itself, its template, the definitions it needs, and words to follow it."""
+        """For one formula of `maths` or `sends`: itself, its template, the definitions that it needs, and words to follow it."""
         found = self._texts.get((part, i))
         if found is None:
             letter, formula = getattr(self.call, part)[i]
@@ -308,7 +308,7 @@ class _Stated:
         return found
 
     def _after(self, letter: str, formula: ast.expr) -> str:
-        """What broadcasting adds to what an operand is sent: the sum over its copies, or a number to all of its elements."""
+        """What broadcasting changes in what an operand is sent: the sum over its copies, or one number for all of its elements."""
         own = self.call.shapes.get(letter)
         result = self.call.shapes.get("y0", ())
         spans = _span(formula, {"g": result, "g0": result} | self.call.shapes)
@@ -328,7 +328,7 @@ _UNKNOWN = "?"
 
 @lru_cache(4096)
 def _stated(rule: Any, text: tuple[str, str], given: Any, results: Any, saved: Any, params: Any) -> _Stated:
-    """`given`, `results` and `saved`: the shapes, None for an absent operand, "?" for what is not known."""
+    """`given`, `results` and `saved`: the shapes, None for an absent operand, "?" for an unknown one."""
     spans = {
         **dict(enumerate(given)),
         **{_RESULTS + i: span for i, span in enumerate(results)},
@@ -370,7 +370,7 @@ class _Shown:
         told = node if inner is None else inner
         rule = RULES.get(told.get("name", ""))
         text = told.get("math") or "", told.get("vjp") or ""
-        if rule is not None and not _readable(text):  # of a trace from before the texts were formulas
+        if rule is not None and not _readable(text):  # from a trace older than the texts as formulas
             text = rule_texts(rule)
         tensors = trace.tensors
         given: tuple[Any, ...]
@@ -412,7 +412,7 @@ class _Shown:
         """What each letter is called: never two things by one name, nor by one that the program uses for something else."""
         called = self.trace.names
         after = self.written_into and not self.inner
-        # Operands first, then results; of one written in place the old and the new value.
+        # Operands first, then results; a tensor written in place has its old and its new value.
         things = list(dict.fromkeys([(t, False) for t in ins if t is not None] + [(t, after) for t in outs]))
         labels = [called.tensors[t] for t, _ in things]
         if self.inner and not self.trace.tensors[outs[0]]["name"]:
@@ -480,7 +480,7 @@ class _Shown:
         return {letter: _rounded(x) for letter, x in found.items() if x is not None}
 
     def numbers(self, part: str, i: int, values: dict[str, float], result: float) -> str:
-        """The formula with numbers in it; "" if a name has none or the sum does not come out as `result`."""
+        """The formula with numbers in it; "" if a name has none or the value differs from `result`."""
         if i >= len(getattr(self.call, part)) or isinstance(getattr(self.call, part)[i][1], str):
             return ""
         formula, text, needed, _ = self.stated.text(part, i)
@@ -517,7 +517,7 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
 
 
 def _operand(trace: Trace, node: Record, i: int, name: str) -> str:
-    """What to call operand `i` of a node; of a compiled function it is an argument."""
+    """The name of operand `i` of a node; an operand of a compiled function is an argument."""
     ins = operands(node)
     t = ins[i] if i < len(ins) else None
     return (
@@ -550,7 +550,7 @@ def forward(trace: Trace, n: int) -> tuple[str, str]:
 
 
 def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
-    """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")].
+    """What node `n` will send, and to which tensors, in the user's names: [("x", "g * w"), ("w", "g * x")].
 
     The rule is "" where nothing will be sent, because that operand needs no gradient; the name, too, of one that was not given.
     """
@@ -595,7 +595,7 @@ def _slice_sends(trace: Trace, n: int) -> list[tuple[str, str]]:
 
 
 def _span(formula: ast.AST, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The shape of a formula that works element by element, None for any other."""
+    """The shape of an elementwise formula, None for any other."""
     match formula:
         case ast.Name(id=name):
             return shapes.get(name)
@@ -632,7 +632,7 @@ _REMARK = re.compile(r"\.\s+(?=[A-Z]).*", re.DOTALL)
 
 @lru_cache(maxsize=1000)
 def rule_texts(rule: type) -> tuple[str, str]:
-    """The Math and VJP formulas of a rule's docstring, without remarks; those of its nearest base class if it has none."""
+    """The Math and VJP formulas of a rule's docstring, without remarks; inherited from its nearest base class if it has none."""
     for cls in rule.__mro__:
         found = _TEXTS.search(cls.__dict__.get("__doc__") or "")
         if found:
@@ -692,7 +692,7 @@ def _scalar_at(trace: Trace, v: int | None) -> float | None:
 
 
 def _rounded(x: float) -> float:
-    """A number as far as its four digits tell it, a whole one as an integer."""
+    """A number to four digits, an integral one as an integer."""
     shown = float(number(x))
     return int(shown) if math.isfinite(shown) and shown == int(shown) and abs(shown) < 1e6 else shown
 
@@ -718,7 +718,7 @@ def _float(x: Any) -> Any:
 def _flatten(data: Any) -> list[Any]:
     if not isinstance(data, list):
         return [data]
-    if not any(isinstance(part, list) for part in data):  # most numbers stand in rows: not one call for each
+    if not any(isinstance(part, list) for part in data):  # most numbers are in rows: avoids one call for each
         return data
     return [x for part in data for x in _flatten(part)]
 

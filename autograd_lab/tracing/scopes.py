@@ -1,8 +1,8 @@
 """Which calls, turns of loops and modules an operation belongs to: the groups into which a large graph folds.
 
-The recorder notes through which calls of the user's code it came whenever the innermost one is another; here they
-become paths such as "MLP / layers.0: Linear" or "neuron() #3 / line 12, turn 4". A loop is where the bytecode jumps
-back to; it has come to its next turn when code in it runs that had run before, or that stands before what ran.
+The recorder notes the chain of calls in the user's code whenever the innermost one changes; here they become
+paths such as "MLP / layers.0: Linear" or "neuron() #3 / line 12, turn 4". A loop begins where the bytecode jumps
+back to; its next turn begins when code in it runs again, or code that precedes what ran.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEPARATOR = " / "
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """A call of the user's code, at one of its instructions; calls in the same place share the call around them."""
+    """A call in the user's code, at one of its instructions; calls in the same place share their caller."""
 
     outer: Call | None
     number: int
@@ -32,7 +32,7 @@ class Call:
 
 @dataclass
 class _Visit:
-    """Where a call of the user's code was last, and in which turn of which loop."""
+    """The last place of a call in the user's code, and its turn of each loop."""
 
     instruction: int = -1
     through: int = -1
@@ -41,7 +41,7 @@ class _Visit:
 
 @dataclass
 class _Entered:
-    """A module, or a named scope, that has been entered and not left."""
+    """A module or a named scope that is currently entered."""
 
     what: Any  # the module, None for a named scope
     group: int
@@ -49,23 +49,23 @@ class _Entered:
 
 
 class Scopes:
-    """Follows the program from note to note; `now` is the group it is in, -1 for none."""
+    """Follows the program from note to note; `now` is the current group, -1 for none."""
 
     def __init__(self) -> None:
         self.groups: list[tuple[int, str, str]] = []  # (parent, name, "call", "turn", "module" or "scope")
         self.known: dict[Hashable, int] = {}
         self.chain: list[Call] = []  # from the outermost call to the innermost
-        self.places: dict[Call, int] = {}  # where each is in the chain
+        self.places: dict[Call, int] = {}  # the place of each in the chain
         self.inside: list[
             tuple[int, int, _Entered | None]
         ] = []  # what `_into` found for the outer calls of the chain
         self.visits: dict[int, _Visit] = {}
         self.entered: list[_Entered] = []
         self.modules = Modules()
-        self.loops: dict[int, dict[int, tuple[int, int]]] = {}  # of codes by id
+        self.loops: dict[int, dict[int, tuple[int, int]]] = {}  # by the id of a code object
 
     def moved(self, call: Call | None) -> None:
-        """The innermost call of the user's code is another one now. Only what differs from the chain before is gone through."""
+        """The innermost call of the user's code has changed. Only the part that differs from the chain before is processed."""
         new: list[Call] = []
         while call is not None and call not in self.places:
             new.append(call)
@@ -93,7 +93,7 @@ class Scopes:
         self.entered.append(_Entered(what, self._new(inside, name, kind), caller))
 
     def leave(self) -> None:
-        """What was entered last is left."""
+        """The innermost entry is left."""
         self.entered.pop()
 
     def at(self, instruction: int, through: int = -1, same_call: bool = False) -> int:
@@ -114,9 +114,9 @@ class Scopes:
         return group if level == len(self.entered) else self.entered[-1].group
 
     def _into(self, i: int, group: int, level: int) -> tuple[int, int]:
-        """From the group around call `i` of the chain to the one in it; `level`: how many of `entered` were entered on the way."""
+        """From the group around call `i` of the chain to the one inside it; `level`: how many of `entered` are in between."""
         number, code = self.chain[i].number, self.chain[i].code
-        hidden = code.co_name.startswith("<")  # a comprehension or lambda is part of what it stands in
+        hidden = code.co_name.startswith("<")  # a comprehension or lambda is part of the function around it
         if i and not hidden and not (code.co_name == "forward" and self._called_by_module(level, i)):
             group = self._group(("call", number), group, _function(code), "call")
         loops, turns = self._loops(code), self.visits[number].turns
@@ -132,14 +132,14 @@ class Scopes:
         return group, level
 
     def _holds(self, _group: int, level: int, entered: _Entered | None) -> bool:
-        """Whether what was found for an outer call is still so: nothing it counted was left, nothing more entered from it."""
+        """Whether the result for an outer call is still valid: nothing that it counted was left, nothing else was entered from it."""
         if level > len(self.entered) or (level and self.entered[level - 1] is not entered):
             return False
         number = self.chain[len(self.inside) - 1].number
         return level == len(self.entered) or self.entered[level].caller != number
 
     def paths(self) -> list[str]:
-        """The path of each group; of several with the same name in one group, each has its number."""
+        """The path of each group; several of the same name in one group are numbered."""
         count: dict[tuple[int, str], int] = {}
         order = []
         for parent, name, _ in self.groups:
@@ -152,11 +152,11 @@ class Scopes:
         return found
 
     def _called_by_module(self, level: int, i: int) -> bool:
-        """Whether call `i` of the chain is the `forward` of the module entered last from the call before."""
+        """Whether call `i` of the chain is the `forward` of the module that the call before entered last."""
         return level > 0 and self.entered[level - 1].caller == self.chain[i - 1].number
 
     def _loops(self, code: CodeType) -> dict[int, tuple[int, int]]:
-        found = self.loops.get(id(code))  # the notes keep it; to hash a code takes longer the longer it is
+        found = self.loops.get(id(code))  # kept alive by the notes; hashing code takes linear time
         if found is None:
             found = self.loops[id(code)] = _loops(code)
         return found
@@ -171,7 +171,7 @@ class Scopes:
         return len(self.groups) - 1
 
     def _visit(self, number: int, code: CodeType, at: int, through: int, again: bool) -> None:
-        """Count the turns of the loops of a call that has come to instruction `at`."""
+        """Count the turns of the loops in a call that has reached instruction `at`."""
         visit = self.visits.setdefault(number, _Visit())
         before, same = visit.instruction, through >= 0 and through == visit.through
         visit.instruction, visit.through = at, through
@@ -181,7 +181,7 @@ class Scopes:
         for start in set(visit.turns).difference(loops):
             del visit.turns[start]
         both = [start for start in loops if start in visit.turns]
-        if both and at <= before:  # back to what has run: the innermost loop around both goes on
+        if both and at <= before:  # back to what has run: the innermost loop around both continues
             visit.turns[both[-1]] += 1
             for start in loops:
                 if start > both[-1]:
@@ -192,7 +192,7 @@ class Scopes:
 
 @lru_cache(maxsize=1000)
 def _loops(code: CodeType) -> dict[int, tuple[int, int]]:
-    """The loops of a code, outer ones first: where each begins -> (where it ends, its line)."""
+    """The loops of a code object, outer ones first: start -> (end, line)."""
     found: dict[int, tuple[int, int]] = {}
     lines: dict[int, int] = {}
     heads = set()
@@ -213,18 +213,18 @@ def _loops(code: CodeType) -> dict[int, tuple[int, int]]:
 
 
 def _ends_handler(code: dis.Bytecode, offset: int, target: int) -> bool:
-    """Whether a jump back leaves an `except` or a `with`: Python 3.12 has these at the end, and goes on after what they guard."""
+    """Whether a jump back leaves an `except` or a `with`: Python 3.12 places these at the end, and jumps back to what follows."""
     guarded = code.exception_entries  # type: ignore[attr-defined]  # which the stubs of `dis` leave out
     return any(entry.start < target < entry.target <= offset for entry in guarded)
 
 
 def _function(code: CodeType) -> str:
-    """How a call of a function is called: "neuron()", "Layer.step()", "Neuron()" for its __call__."""
+    """The name of a call of a function: "neuron()", "Layer.step()", "Neuron()" for its __call__."""
     return code.co_qualname.rpartition("<locals>.")[2].removesuffix(".__call__") + "()"
 
 
 def _line_of_while(lines: dict[int, int], start: int, end: int) -> int:
-    """The line of a `while`: that of its test, which stands before its body."""
+    """The line of a `while`: that of its test, which precedes its body."""
     return min(line for offset, line in lines.items() if start <= offset <= end)
 
 

@@ -1,7 +1,7 @@
-"""Memory that NumPy holds, too: a write through an array is no operation, so nobody tells the recorder.
+"""Memory shared with NumPy: a write through an array is not an operation, so the recorder hears nothing of it.
 
-The recorder keeps what such memory held when it last looked, and compares when the memory is used again, before a pass that
-needs it, and at the end. It looks only at what is used, so recording stays linear; with nothing shared it looks at nothing.
+The recorder keeps the last known contents of such memory, and compares them when the memory is used again, before a pass that
+needs it, and at the end. It checks only what is used, so recording stays linear; with nothing shared it checks nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from .statements import Found, find_write
 
-_WHOLE = 1 << 18  # so many bytes are compared one by one; of more memory, every so-manieth number
+_WHOLE = 1 << 18  # memory of at most so many bytes is compared as a whole; of larger memory, a sample
 _SAMPLES = 1 << 12
 _LATEST = 64
 
@@ -27,7 +27,7 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 
 
 class _Memory:
-    """One piece of memory: what it held when somebody last looked, and where in the program that was."""
+    """One piece of memory: its contents at the last check, and the place in the program at that time."""
 
     def __init__(self, array: np.ndarray, address: int | None, place: Any):
         self.array, self.address = array, address
@@ -39,13 +39,13 @@ class Shared:
     """All memory of one recording that tensors and NumPy arrays share, by the id of the array that owns it.
 
     owner     tensor -> the array that owns its memory, or None
-    address   tensor -> what tells its memory from all other, whether it is shared or not; or None
+    address   tensor -> what identifies its memory, shared or not; or None
     """
 
     def __init__(self, owner: Callable[[Any], np.ndarray | None], address: Callable[[Any], int | None]):
         self.owner, self.address = owner, address
         self.memory: dict[int, _Memory] = {}
-        self._tensors: dict[int, Any] = {}  # one over each piece of memory
+        self._tensors: dict[int, Any] = {}  # one tensor over each piece of memory
         self._over: dict[int | None, list[Any]] = {}  # address -> the tensors of the recording there
         self._seen = 0
 
@@ -57,24 +57,24 @@ class Shared:
             self._tensors[id(array)] = t
 
     def written(self, t: Any, place: Any) -> None:
-        """The memory of `t` was written by an operation, of which the recorder was told."""
+        """The memory of `t` was written by an operation that the recorder has noted."""
         array = self.owner(t)
         memory = None if array is None else self.memory.get(id(array))
         if memory is not None:
             memory.held, memory.place = fingerprint(memory.array), place
 
     def moved(self, t: Any) -> None:
-        """`t` may have other memory than before: `.data =` gave it some, or a number became an array to be shared."""
+        """`t` may have new memory: `.data =` assigned it, or a number became an array in order to be shared."""
         self._over.setdefault(self.address(t), []).append(t)
 
     def forget(self, t: Any) -> None:
-        """The memory of `t` is written by something that tells nobody afterwards: it is not looked at any more."""
+        """The memory of `t` is written by something that gives no notice: stop checking it."""
         array = self.owner(t)
         self.memory.pop(id(array), None)
         self._tensors.pop(id(array), None)
 
     def changes(self, tensors: Iterable[Any], place: Any, frame: Any) -> list[tuple[int, Found | None, Any]]:
-        """The memory behind some tensors that is not what it was: (id, the statement that wrote it, where it was last seen)."""
+        """The memory behind some tensors that has changed: (id, the statement that wrote it, the place of the last check)."""
         found = []
         for t in tensors:
             array = self.owner(t)
@@ -93,11 +93,11 @@ class Shared:
         return list(self._tensors.values())
 
     def latest(self) -> list[Any]:
-        """A tensor over each of the pieces of memory that were shared last: a loop may share one more each time."""
+        """A tensor over each of the most recently shared pieces of memory: a loop may share another one in each turn."""
         return list(islice(reversed(self._tensors.values()), _LATEST))
 
     def over(self, key: int, met: dict[int, Any]) -> list[Any]:
-        """The tensors over a piece of memory; `met` are all of the recording, of which those that are new since are looked at."""
+        """The tensors over a piece of memory; `met` are all of the recording, of which only those added since are examined."""
         if len(met) < self._seen:  # some were forgotten
             self._seen, self._over = 0, {}
         for t in islice(reversed(met.values()), len(met) - self._seen):

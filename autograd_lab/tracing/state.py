@@ -1,7 +1,7 @@
 """The picture after k events: `state(trace, k)` replays them and touches nothing else.
 
-Going back is asking for a smaller k. Who wants every picture in turn (the stepper's film) keeps one `State`
-and applies events one by one: each costs what it changes, so a whole trace costs O(events).
+Going back means asking for a smaller k. For every picture in turn (the stepper's film), keep one `State`
+and apply events one by one: each costs what it changes, so a whole trace costs O(events).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TensorState:
 
 @dataclass
 class NodeState:
-    """Where one node stands.
+    """The status of one node.
 
     `status` goes "made", then in each backward pass "waiting", "ready", "active", "done" (or "error").
     """
@@ -56,7 +56,7 @@ class EdgeState:
 
 @dataclass
 class Outer:
-    """A pass that waits while a hook of its runs another: what is to be there again when that is over."""
+    """A pass that waits while one of its hooks runs another: what to restore when that is over."""
 
     queue: list[int]
     active: int | None
@@ -96,7 +96,7 @@ class State:
 
     @property
     def event(self) -> Record | None:
-        """The event that led here, None before the first."""
+        """The last event, None before the first."""
         return self.trace.events[self.k - 1] if self.k else None
 
     def advance(self) -> Changed:
@@ -129,7 +129,7 @@ class State:
         self.node = e["n"]
         target = e["to"][0]
         changed: Changed = [("edge", e["n"], e["i"])]
-        if target not in self.nodes:  # an AccumulateGrad comes to be when the first edge leads to it
+        if target not in self.nodes:  # an AccumulateGrad is created by the first edge to it
             self.nodes[target] = NodeState()
             changed.append(("node", target))
         self.edges[e["n"], e["i"]] = EdgeState()
@@ -158,7 +158,7 @@ class State:
         return changed
 
     def _mode(self, e: Record) -> Changed:
-        if not self.running:  # in a pass it is switched for user code only, and put back with the pass
+        if not self.running:  # in a pass it is switched for user code only, and restored with the pass
             self.grad_mode = e["grad"]
         return []
 
@@ -194,7 +194,7 @@ class State:
         self.running, self.active, self.error = True, None, None
         self.node = e["roots"][0] if e["roots"] else None
         changed: Changed = []
-        for n in self._served:  # what the last pass left on the nodes is gone
+        for n in self._served:  # clear what the last pass left on the nodes
             node = self.nodes[n]
             if node.status != "made":
                 self.nodes[n] = NodeState(saved=node.saved, freed=node.freed)
@@ -333,7 +333,7 @@ class State:
         return [("tensor", t) for t in tensors]
 
     def _check_queue(self, e: Record) -> None:
-        """Hold the queue to what the event says of it; of a long one, after a pass inside this one, that is all there is."""
+        """Set the queue to what the event says; for a long one, after a nested pass, only its beginning is known."""
         told = e["queue"]
         if len(self.queue) != e.get("ready", len(told)) or self.queue[: len(told)] != told:
             self.queue = list(told)
@@ -347,7 +347,7 @@ class State:
         return node
 
     def _finish(self) -> Changed:
-        """The node at work is done as soon as another one is taken."""
+        """The active node is done as soon as another one is taken."""
         if self.active is None:
             return []
         n, self.active = self.active, None

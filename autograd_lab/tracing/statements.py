@@ -1,8 +1,8 @@
-"""Which statement of the user's wrote into an array. NumPy tells nobody, so the source is searched for what could have.
+"""Which of the user's statements wrote into an array. NumPy gives no notice, so the source is searched for candidates.
 
-Looked at are the calls that are running, innermost first, and the functions that their statements call: assignments to
-elements, `+=` and the like, methods and functions that write, calls that are handed the array. Names are looked up in the
-variables of those calls; none of the user's code is run for it.
+The search covers the running calls, innermost first, and the functions that their statements call: assignments to
+elements, augmented assignments, methods and functions that write, calls that receive the array. Names are looked up in the
+variables of those calls; no user code is run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DEEPEST = 4
 
 
 class Found(NamedTuple):
-    """A statement that writes: its place, its text, and whether it is the only one that could have been it."""
+    """A statement that writes: its place, its text, and whether it is the only candidate."""
 
     code: CodeType
     line: int
@@ -50,8 +50,8 @@ class Found(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    rank: int  # 0: it writes; 1: the array is handed to a function whose source is not known
-    line: int  # of the statement in the call that was searched
+    rank: int  # 0: it writes; 1: it passes the array to a function without a known source
+    line: int  # belongs to the statement in the call that was searched
     code: CodeType
     inner: int  # the line that writes
     text: str
@@ -85,7 +85,7 @@ def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any)
 
 
 def _chosen(found: list[_Candidate], last: int) -> Found:
-    """The last of the statements that could have written; sure if it surely ran, or was the only one."""
+    """The last of the candidates; sure if it certainly ran, or is the only one."""
     chosen = max(found, key=lambda c: (c.line <= last, c.line))
     places = {(c.code.co_filename, c.inner) for c in found}
     only = chosen.rank == 0 and (len(places) == 1 or not any(c.maybe for c in found))
@@ -101,7 +101,7 @@ def _is_running(code: CodeType, frame: FrameType | None) -> bool:
 
 
 def _after(code: CodeType, line: int, array: np.ndarray) -> Found | None:
-    """The statement of a call that is over which wrote after `line`, where it began to share the memory of `array`."""
+    """The statement of a finished call that wrote after `line`, where the call began to share the memory of `array`."""
     names = _Names({}, {})
     text = linecache.getlines(code.co_filename)
     for statement in _statements(code.co_filename, len(text)).get(_start_of(code), ()):
@@ -117,7 +117,7 @@ def instruction_at(code: CodeType, line: int) -> int:
 
 
 def loaded_names(function: Any) -> set[str]:
-    """The names that a function of the user's speaks of, those of attributes too."""
+    """The names in a user's function, attributes included."""
     code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
     return set() if code is None else set(code.co_names)
 
@@ -137,7 +137,7 @@ def backward_of(node: Any) -> Any:
 
 
 def returns_nothing(function: Any) -> bool:
-    """Whether a function of the user's has no `return` with a value, nor raises: a `return` was forgotten."""
+    """Whether a user's function neither returns a value nor raises: a `return` was forgotten."""
     code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
     if code is None:
         return False
@@ -150,7 +150,7 @@ def returns_nothing(function: Any) -> bool:
 
 
 def named_on_line(frame: FrameType, line: int, kind: type) -> list[Any]:
-    """The values of some type that the statement on a line of a call names."""
+    """The values of certain types that the statement on a line of a call names."""
     names = _Names(frame.f_locals, frame.f_globals)
     text = linecache.getlines(frame.f_code.co_filename)
     found = {}
@@ -172,7 +172,7 @@ def _line(place: Any) -> tuple[CodeType, int] | None:
 
 
 class _Names:
-    """The variables that a statement sees, and which of them are other names for the array."""
+    """The variables that a statement sees, and which of them are aliases of the array."""
 
     def __init__(self, local: Any, shared: Any):
         self.local, self.shared = local, shared
@@ -208,18 +208,18 @@ def _candidates(
         _note_aliases(statement, names, array)
 
 
-_ALIAS = object()  # stands for an argument that shows the array, without being worked out
+_ALIAS = object()  # represents an argument that is a view of the array, without evaluating it
 
 
 def _is_users(inner: CodeType, outer: CodeType) -> bool:
-    """Whether a function is the user's own: of the same file, or of one beside it."""
+    """Whether a function is the user's own: from the same file, or from one in the same folder."""
     return inner.co_filename == outer.co_filename or not any(
         part in inner.co_filename for part in ("site-packages", "dist-packages", "autograd_lab", "<frozen")
     )
 
 
 class _Callee(NamedTuple):
-    """A function of the user's that is called: its code, its global variables, its closure, the object whose method it is."""
+    """A user's function that is called: its code, its global variables, its closure, the object whose method it is."""
 
     code: CodeType
     shared: dict[str, Any]
@@ -228,7 +228,7 @@ class _Callee(NamedTuple):
 
 
 def _callee(e: ast.expr, caller: CodeType, names: _Names) -> _Callee | None:
-    """What is called, if it is a Python function that can be looked up."""
+    """The called function, if it is a Python function that can be looked up."""
     found, receiver = _called(e, names)
     if isinstance(found, FunctionType):
         closure = {}
@@ -236,7 +236,7 @@ def _callee(e: ast.expr, caller: CodeType, names: _Names) -> _Callee | None:
             with contextlib.suppress(ValueError):  # not yet filled
                 closure[name] = cell.cell_contents
         return _Callee(found.__code__, found.__globals__, closure, receiver)
-    if isinstance(e, ast.Name) and names.get(e.id) is None:  # one that is made in a call that is over
+    if isinstance(e, ast.Name) and names.get(e.id) is None:  # defined in a call that is over
         for inner in caller.co_consts:
             if isinstance(inner, CodeType) and inner.co_name == e.id:
                 return _Callee(inner, names.shared, dict(names.local), None)
@@ -244,7 +244,7 @@ def _callee(e: ast.expr, caller: CodeType, names: _Names) -> _Callee | None:
 
 
 def _bound(callee: _Callee, call: ast.Call, names: _Names, array: np.ndarray) -> dict[str, Any]:
-    """The parameters of a call of the user's function, as far as they can be looked up."""
+    """The arguments of a call of the user's function, as far as they can be looked up."""
     code = callee.code
     parameters = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     given = dict(callee.closure)
@@ -297,7 +297,7 @@ def _reads(call: ast.Call) -> bool:
 
 
 def _note_aliases(statement: ast.stmt, names: _Names, array: np.ndarray) -> None:
-    """`h = a.detach().numpy()` makes h another name for the array."""
+    """`h = a.detach().numpy()` makes h an alias of the array."""
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
             if isinstance(target, ast.Name):
@@ -331,7 +331,7 @@ def _shows(e: ast.expr, names: _Names, array: np.ndarray) -> bool:
 
 
 def _held(value: Any) -> list[Any]:
-    """What is in a list, tuple or dict."""
+    """The elements of a list, tuple or dict."""
     if isinstance(value, dict):
         return list(value.values())
     return list(value) if isinstance(value, (list, tuple)) else []
@@ -351,14 +351,14 @@ def is_over(value: Any, array: np.ndarray) -> bool:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor, of either library."""
+    """Whether a value is a tensor of either library."""
     return isinstance(value, Variable) or (
         type(value).__module__.startswith("torch") and hasattr(type(value), "untyped_storage")
     )
 
 
 def _look_up(e: ast.expr, names: _Names) -> Any:
-    """What a name, or a name with attributes, stands for; None if that cannot be told without running something."""
+    """The value of a name, or of a name with attributes; None if finding it would run code."""
     if isinstance(e, ast.Name):
         return names.get(e.id)
     if isinstance(e, ast.Attribute):
@@ -385,7 +385,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _called(e: ast.expr, names: _Names) -> tuple[Any, Any]:
-    """(function, object it is a method of or None) of what is called."""
+    """(function, the object whose method it is, or None) of a call."""
     found = _look_up(e, names)
     if isinstance(found, MethodType):
         return found.__func__, found.__self__
@@ -396,7 +396,7 @@ def _called(e: ast.expr, names: _Names) -> tuple[Any, Any]:
         return found, None if inspect.ismodule(owner) or inspect.isclass(owner) else owner
     if inspect.isroutine(found) or isinstance(found, FunctionType):
         return found, None
-    forward = inspect.getattr_static(type(found), "forward", None)  # a module that is called
+    forward = inspect.getattr_static(type(found), "forward", None)  # a call of a module
     return (forward, found) if isinstance(forward, FunctionType) else (None, None)
 
 
@@ -411,7 +411,7 @@ def _calls(statement: ast.stmt) -> tuple[ast.Call, ...]:
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The parts of a statement, without the statements inside it and what a lambda does later."""
+    """The parts of a statement, without the statements inside it and the bodies of lambdas."""
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
@@ -421,7 +421,7 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _end_of_head(statement: ast.stmt) -> int:
-    """The last line of a statement, of a compound one that of its head."""
+    """The last line of a statement; for a compound one, that of its head."""
     body = getattr(statement, "body", None)
     return max(statement.lineno, body[0].lineno - 1) if body else statement.end_lineno or statement.lineno
 

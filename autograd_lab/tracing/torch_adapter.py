@@ -1,21 +1,21 @@
 """The same trace from real PyTorch: `with lab.record_torch() as trace: ...`, or `lab.record_torch(fn, *inputs)`.
 
-Nothing of PyTorch is rebuilt or replaced. A dispatch mode sees every operation that runs below autograd, with the very
+No part of PyTorch is rebuilt or replaced. A dispatch mode sees every operation that runs below autograd, with the same
 tensors whose `grad_fn` autograd sets a moment later; a function mode sees grad mode being switched; hooks on the nodes of the
-graph see a backward pass (torch_pass.py). Everything is taken out again when the recording ends, also by an exception.
+graph see a backward pass (torch_pass.py). Everything is removed again when the recording ends, also by an exception.
 
-What is written down are the notes of recorder.py, so one builder writes both kinds of trace. Where the trace of a program
-differs from the one `lab.record()` makes of it here:
+It writes the notes of recorder.py, so one builder makes both kinds of trace. A trace differs from the one that `lab.record()`
+makes of the same program in these points:
 
-    a write through a view     the operation's own node is hidden in CopySlices: its rule, and what it saved, are not told
-    tensors given to hooks     what a hook before has made is known; our engine wraps anew for each hook
-    an optimizer's step        grad mode off, add_ and the like, grad mode on; ours is one write
+    a write through a view     the operation's own node is hidden in CopySlices: its rule, and what it saved, are not shown
+    tensors given to hooks     the result of an earlier hook is recognized; our engine wraps anew for each hook
+    an optimizer's step        grad mode off, add_ and others, grad mode on; ours is one write
     a checkpoint's early stop  the operation at which it stops has left its node; not so here
     a convolution              saves its weight even if its input needs no gradient
     reshape                    the node does not keep the new shape
     numbers written in place   keep their own dtype
 
-README.md beside this file has the reasons, tests/trace/test_torch_recording.py holds both to it.
+README.md in this folder has the reasons, tests/trace/test_torch_recording.py tests both.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _FUNCTION_FILE = str(Path(torch.__file__).parent / "autograd" / "function.py")
 
 
 def record_torch(fn: Any = None, *inputs: Any, title: str = "", names: dict[str, Any] | None = None) -> Any:
-    """Record what real PyTorch does, as the same trace that `lab.record()` makes of autograd_lab.
+    """Record real PyTorch, as the same kind of trace that `lab.record()` makes of autograd_lab.
 
     with lab.record_torch() as trace: ...     whatever runs inside, forward and backward
     lab.record_torch(fn, *inputs)             fn(*inputs), then backward from its result if that requires grad
@@ -79,9 +79,9 @@ def record_torch(fn: Any = None, *inputs: Any, title: str = "", names: dict[str,
     title   a heading for the trace
     names   {"w1": tensor, ...} for tensors whose names the recorder cannot find in your code
 
-    Returns a Trace; for `with`, a context manager that gives it. Everything that was hooked into PyTorch is removed at the
-    end, and an exception passes through with the trace up to it kept. Raises ImportError without PyTorch, RuntimeError inside
-    another recording of the kind, TypeError if `fn` cannot be called. Written for PyTorch 2.13 on the CPU.
+    Returns a Trace; for `with`, a context manager that yields it. All hooks in PyTorch are removed at the
+    end; an exception propagates, and the trace up to it is kept. Raises ImportError without PyTorch, RuntimeError inside
+    another such recording, TypeError if `fn` is not callable. Written for PyTorch 2.13 on the CPU.
     """
     recording = _Recording(title, names or {})
     if fn is None:
@@ -92,14 +92,14 @@ def record_torch(fn: Any = None, *inputs: Any, title: str = "", names: dict[str,
             "record_torch(fn, *inputs), or a `with lab.record_torch() as trace:` block"
         )
     with recording as trace:
-        _result = fn(*inputs)  # with an underscore it is no name the user gave
+        _result = fn(*inputs)  # with an underscore it is not a name of the user's
         if isinstance(_result, torch.Tensor) and _result.requires_grad:
             _result.backward()
     return trace
 
 
 class _Recording:
-    """The context manager: what is hooked into PyTorch goes in at its beginning and out at its end."""
+    """The context manager: hooks into PyTorch are added at its beginning and removed at its end."""
 
     def __init__(self, title: str, names: dict[str, Any]):
         self._recorder = TorchRecorder(title, names)
@@ -132,11 +132,11 @@ class _Operations(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls):
-        return False  # else PyTorch loads its compiler to be told not to compile this
+        return False  # otherwise PyTorch loads its compiler only to learn not to compile this
 
     @classmethod
     def ignore_compile_internals(cls):
-        return True  # what torch.compile makes of a function is run as without us, and seen as it runs
+        return True  # a compiled function runs as it does without us, and is recorded as it runs
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if torch.compiler.is_compiling() or self.recorder.busy:
@@ -145,7 +145,7 @@ class _Operations(TorchDispatchMode):
 
 
 class _Functions(TorchFunctionMode):
-    """Above autograd: what is no operation, such as switching grad mode, assigning to .grad, reading numbers."""
+    """Above autograd: what is not an operation, such as switching grad mode, assigning to .grad, reading numbers."""
 
     def __init__(self, recorder: TorchRecorder):
         super().__init__()
@@ -160,7 +160,7 @@ class _Functions(TorchFunctionMode):
         recorder.calling(func, args, kwargs)
         recorder.busy = func in _ONE_EVENT or _copies_list(
             func, args
-        )  # what PyTorch does in it is no operation of the user's
+        )  # what PyTorch runs inside is not an operation of the user's
         try:
             result = func(*args, **kwargs)
         finally:
@@ -170,9 +170,9 @@ class _Functions(TorchFunctionMode):
 
 
 class _Quietly:
-    """While the recorder itself computes, nobody sees it: no mode or subclass of the user's, no autograd, no transform, no autocast.
+    """Hide the recorder's own computations: from the user's modes and subclasses, from autograd, transforms and autocast.
 
-    If that fails, the program goes on: `failed` is set, and a note says that what the recorder was `doing` is missing.
+    If they fail, the program continues: `failed` is set, and a note says that what the recorder was `doing` is missing.
     """
 
     def __init__(self, recorder: TorchRecorder, doing: str, place: Any):
@@ -208,7 +208,7 @@ class _Quietly:
 
 
 class _Unprofiled:
-    """What the recorder computes is not part of the user's profile."""
+    """Keep the recorder's computations out of the user's profile."""
 
     def __enter__(self) -> None:
         torch._C._autograd._enable_record_function(False)
@@ -255,31 +255,31 @@ class TorchRecorder(Recorder):
         self.busy = False  # while the recorder itself uses PyTorch, nothing is noted
         self.passes: list[TorchPass] = []  # the running backward passes, innermost last
         self.pending: Any = None  # the last operation, until autograd has given its results their history
-        self.inside: FrameType | None = None  # the call of Function.apply that is running
+        self.inside: FrameType | None = None  # the running call of Function.apply
         self.caller: FrameType | None = None  # the user's frame it came from, and where in it
         self.caller_place: Any = None
         self.caller_chain: Any = None
         self.caller_operands: list[Any] = []
         self.caller_through = -1
-        self.candidates: list[Any] = []  # what was made inside it
+        self.candidates: list[Any] = []  # what was created inside it
         self.outside_grad = True
-        self.unasked: list[Any] = []  # nodes that have not been asked for their Jacobian
-        self.answers: list[tuple[Any, ...]] = []  # what the others said
-        self.by = ""  # what the last write came out of, if that is one of _ON_GRADIENTS
+        self.unasked: list[Any] = []  # nodes whose Jacobian has not been computed
+        self.answers: list[tuple[Any, ...]] = []  # the Jacobians of the others
+        self.by = ""  # the function that ran the last write, if it is one of _ON_GRADIENTS
         self.storages: dict[int, Any] = {}  # address of memory that NumPy shares -> its bytes
         self.was_asked = False  # whether the next pass has been announced
         self.ours: set[int] = set()  # the ids of our hooks
         self.known: dict[int, Any] = {}  # id of a custom Function's node -> the node, once noted
         self.last: tuple[Any, ...] = ()  # (frame, instruction, results) of the operation before
-        self.kept: list[Any] = []  # nodes: Python could give their ids out again
+        self.kept: list[Any] = []  # nodes, kept alive: Python could reuse their ids
         self.grad = True
-        self.recorded = True  # whether grad mode is on where the program is
+        self.recorded = True  # whether grad mode is on in the program
         self.histories: dict[
             int, tuple[int, Any]
-        ] = {}  # of views by id: the version at which their `grad_fn` was seen, and that
+        ] = {}  # id of a view -> (the version at which its `grad_fn` was seen, that `grad_fn`)
         self.unsure: list[
             tuple[int, Any]
-        ] = []  # notes of views that were met while their `grad_fn` could not be asked for
+        ] = []  # notes of views that were met while their `grad_fn` could not be queried
 
     # -- in and out -----------------------------------------------------------------------------------
 
@@ -293,7 +293,7 @@ class TorchRecorder(Recorder):
             mode.__enter__()
 
     def stop(self) -> None:
-        """Take everything out of PyTorch again."""
+        """Remove everything from PyTorch again."""
         with ExitStack() as last:  # all of it, even if one part should fail
             last.callback(self.settle)
             last.callback(_uninstall, self)
@@ -301,7 +301,7 @@ class TorchRecorder(Recorder):
                 last.callback(mode.__exit__, None, None, None)
 
     def here(self) -> Any:
-        """Where the program is."""
+        """The current place in the program."""
         return _place(_user_frame(sys._getframe(1)))
 
     def lists(self) -> dict[str, Any]:
@@ -314,7 +314,7 @@ class TorchRecorder(Recorder):
         return found
 
     def finish(self, error, frame) -> None:
-        """The recording ends. The trace is built at once: notes would keep the graph alive."""
+        """End the recording. The trace is built at once: notes would keep the graph alive."""
         with self.quietly("the end of the recording"):
             super().finish(error, frame)
             self.lists()
@@ -323,7 +323,7 @@ class TorchRecorder(Recorder):
         return encode_tensor(gradient_of(tensor))
 
     def quietly(self, doing: str = "", place: Any = None) -> _Quietly:
-        """While the recorder itself computes: nobody sees it, and if it fails while `doing` something, that is noted."""
+        """Hide the recorder's own computations; if it fails while `doing` something, that is noted."""
         return _Quietly(self, doing, place)
 
     # -- the forward pass -----------------------------------------------------------------------------
@@ -341,7 +341,7 @@ class TorchRecorder(Recorder):
         return out
 
     def _before(self, op, func, args, kwargs, frame) -> Any:
-        """What has to be known of an operation before it runs: (operands, what it writes, the user's frame); None to skip it."""
+        """Inspect an operation before it runs: (operands, what it writes, the user's frame); None to skip it."""
         if op == "detach" and (self._same_instruction(frame, args) or _is_apply(frame)):
             return None  # a result that its own node saves: the operation is not over yet
         operands, written = _operands(func, args, kwargs)
@@ -351,7 +351,7 @@ class TorchRecorder(Recorder):
         running = self.passes[-1] if self.passes else None
         engine = running if running is not None and _is_rule(frame, running) else None
         if engine is not None and not engine.create_graph:
-            return None  # the rules at work in an ordinary pass: their results are seen by the hooks
+            return None  # rules that run in an ordinary pass: the hooks see their results
         user = _user_frame(frame)
         self._enter_function(frame)
         if engine is not None and op == "add":
@@ -369,7 +369,7 @@ class TorchRecorder(Recorder):
         )
         if not only_gradients and not _FACTORIES.fullmatch(op):
             self._meet(tensors, user)
-        # Of a view that is written unrecorded, the history is not made anew: it may not even be asked for.
+        # A view that is written without recording does not get its history rebuilt: it may not even be queried.
         old = [
             (t, owner, self.recorded, t.grad_fn if self.recorded else None, version_of(t))
             for t, owner in zip(written, owners, strict=True)
@@ -379,12 +379,12 @@ class TorchRecorder(Recorder):
     def _after(self, op, out, frame, operands, tensors, old, user) -> None:
         """Keep what an operation did until it can be noted."""
         results = [t for t in _flat(out) if isinstance(t, torch.Tensor)]
-        results = results or [t for t, *_ in old]  # what writes to a list of tensors returns nothing
+        results = results or [t for t, *_ in old]  # a write to a list of tensors returns nothing
         if self.memory:
-            for t in tensors:  # not only what it says to write: a batch norm moves its statistics
+            for t in tensors:  # more than what its schema says: batch norm updates its statistics
                 self.shared_memory.written(t, _place(user))
         factory = _FACTORIES.fullmatch(op) is not None
-        # Nobody else may hold what a factory made: PyTorch would then not take it as it is.
+        # There must be no other reference to the result of a factory: PyTorch would then copy it.
         self.last = (frame, frame.f_lasti, [] if factory or op == "detach" else results)
         if factory or not results or not tensors:
             return
@@ -414,7 +414,7 @@ class TorchRecorder(Recorder):
             with self.quietly(pending[1], pending[5]) as trying:
                 getattr(self, "_settle_" + pending[0])(*pending[1:])
             if trying.failed and pending[0] == "operation":
-                for t in pending[3]:  # nothing was noted of them: they are met when they are used
+                for t in pending[3]:  # not noted: they are met at their first use
                     self.met.pop(id(t), None)
         if self.inside is not None and not _is_running(self.inside, sys._getframe(1)):
             with self.quietly("a custom Function"):
@@ -425,11 +425,9 @@ class TorchRecorder(Recorder):
             self.candidates += results
         node = next((t.grad_fn for t in results if t.grad_fn is not None), None)
         if is_function(node):
-            node = (
-                None  # the forward of a custom Function was over before we looked: this was a step inside it
-            )
+            node = None  # a step of a custom Function's forward, which has ended
         if op == "detach" and node is not None:
-            for t in results:  # a saved result that is unpacked, by a node which is at work just now
+            for t in results:  # a saved result that is unpacked by the node that is running
                 self.met.pop(id(t), None)
             return
         if op in ("detach", "alias") and node is None and len(results) == 1:
@@ -455,17 +453,17 @@ class TorchRecorder(Recorder):
 
     def _settle_written(self, op, operands, before, copies, place) -> None:
         if op == "detach_":
-            return  # not a number was written
+            return  # nothing was written
         for t, *_, version in before:
             if op.startswith("_foreach_") and version_of(t) == version and not t.is_inference():
-                # PyTorch counts no such write to a list of tensors while a dispatch mode looks: it is counted here.
+                # under a dispatch mode PyTorch does not count a write to a list of tensors: it is counted here.
                 torch.autograd.graph.increment_version(t)
         for (t, owner, recorded, old, _), copy in zip(before, copies, strict=False):
-            if owner is not None:  # of a view, or another name, of its `.grad` the whole is noted
+            if owner is not None:  # for a view or alias of its `.grad` the whole gradient is noted
                 now = copy if id(t) in self.grads else encode_tensor(gradient_of(owner))
                 self.notes.append(("grad_set", owner, now, self.by or op, place))
                 if id(t) not in self.met:
-                    continue  # it is known as somebody's `.grad`, and only as that
+                    continue  # it is known only as the `.grad` of a tensor
             fn = t.grad_fn if recorded else old
             node = None if fn is old else fn
             if recorded:
@@ -474,7 +472,7 @@ class TorchRecorder(Recorder):
             version = version_of(t)
             if (
                 node is not None and t._base is not None
-            ):  # its base has CopySlices now, and it a node made afterwards
+            ):  # its base now has CopySlices, and it a node made afterwards
                 self.notes.append(
                     ("written_through_view", [t, *rest], copy, version, fn, op, place, _small_base(t))
                 )
@@ -489,11 +487,11 @@ class TorchRecorder(Recorder):
                 "written", op, [t, *rest], t, copy, version, node, saved, None, fn, op, place, _small_base(t),
             ))  # fmt: skip
 
-    # To ask a view for its `grad_fn` may make that anew, or raise: after a write into its memory, and depending on the grad mode.
-    # So it is asked only where autograd itself has just done so.
+    # Asking a view for its `grad_fn` may rebuild it, or raise: after a write into its memory, and depending on the grad mode.
+    # So it is queried only where autograd itself has just done so.
 
     def history(self, t) -> Any:
-        """The node that made `t`, as far as it may be asked for it; of a view that was written since, the node it had before."""
+        """The node that made `t`, if it may be queried; for a view that was written since, its node before the write."""
         if t._is_view():
             version, fn = self.histories.get(id(t), (0, None))
             if version_of(t) != version:
@@ -501,12 +499,12 @@ class TorchRecorder(Recorder):
         return t.grad_fn
 
     def _is_fresh(self, t) -> None:
-        """Remember of a view that autograd has just made its history, or asked for it."""
+        """Remember the history of a view that autograd has just created, or queried."""
         if t._is_view():
             self.histories[id(t)] = version_of(t), t.grad_fn
 
     def _make_sure(self, operands) -> None:
-        """Autograd has asked these operands for their history: now it is known of those met a moment ago."""
+        """Autograd has queried these operands' history: now it is known for those just met."""
         unsure, self.unsure = self.unsure, []
         for i, t in unsure:
             if any(t is x for x in operands):
@@ -515,7 +513,7 @@ class TorchRecorder(Recorder):
                 self.notes[i] = kind, t, copy, name, t.grad_fn, *rest
 
     def _ask(self, node, operands, results) -> None:
-        """Ask a small node for its Jacobian, but not in a pass that wants some gradients only: it would compute only those."""
+        """Compute the Jacobian of a small node, except in a pass to some inputs only: the node would compute only those."""
         numbers = [i for i, t in enumerate(operands) if not isinstance(t, torch.Tensor)]
         if any(i < len(node.next_functions) and node.next_functions[i][0] is not None for i in numbers):
             return
@@ -530,14 +528,14 @@ class TorchRecorder(Recorder):
         ]
 
     def calling(self, func, args, kwargs) -> None:
-        """A function of PyTorch is about to be called: what ran before is over, and was in the mode of before."""
+        """A function of PyTorch is about to be called: the previous operation is over, and ran in the previous mode."""
         self.settle()
         if func in _CALLS:
             with self.quietly("the call of a backward pass"):
                 self.asked(*_CALLS[func](*args, **kwargs))
 
     def called(self, func, args, result) -> None:
-        """A function of PyTorch has been called that may be no operation."""
+        """A function of PyTorch that may not be an operation has been called."""
         name = getattr(func, "__name__", "")
         if name == "_set_grad_enabled":
             self.mode(torch.is_grad_enabled())
@@ -567,7 +565,7 @@ class TorchRecorder(Recorder):
                 self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
         elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
             if not t.requires_grad:
-                self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it was there
+                self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
             if id(t) in self.met:
                 how = name if name in _FLAGS else "requires_grad_"
                 self.notes.append(("flagged", t, t.requires_grad, how, place))
@@ -595,7 +593,7 @@ class TorchRecorder(Recorder):
                                None, "data =", place))  # fmt: skip
 
     def _copied(self, data, out, frame) -> None:
-        """`out` was made from Python data; if there are tensors in it, only their numbers were taken."""
+        """`out` was made from Python data; of tensors in the data only the numbers were used."""
         sources = [t for t in _flat(data) if isinstance(t, torch.Tensor)]
         if sources:
             self._meet(sources, frame)
@@ -629,14 +627,14 @@ class TorchRecorder(Recorder):
                 self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
 
     def _same_instruction(self, frame, args) -> bool:
-        """Whether this comes out of the same call from Python as the operation before, and takes its result."""
+        """Whether this comes from the same Python call as the previous operation, and uses its result."""
         if not self.last or not args:
             return False
         before, instruction, results = self.last
         return before is frame and instruction == frame.f_lasti and any(t is args[0] for t in results)
 
     def _copied_to_be_saved(self, frame, written) -> bool:
-        """Whether the operation before was the copy that an in-place operation saves of what it will overwrite."""
+        """Whether the previous operation was the copy that an in-place operation saves of what it will overwrite."""
         if (
             not written
             or self.pending is None
@@ -648,7 +646,7 @@ class TorchRecorder(Recorder):
         return before is frame and instruction == frame.f_lasti and self.pending[2][0] is written[0]
 
     def entered(self, what, name="") -> None:
-        """A module is called, or a scope named by the user entered."""
+        """A module is called, or the user enters a named scope."""
         self.settle()
         frame, call = _user_call(sys._getframe(1))
         with self.quietly("the call of a module"):
@@ -658,7 +656,7 @@ class TorchRecorder(Recorder):
             self.notes.append(("entered", what, name, -1 if frame is None else frame.f_lasti, known[1]))
 
     def left(self) -> None:
-        """The module or scope entered last is left."""
+        """The innermost module or scope is left."""
         self.settle()
         super().left()
 
@@ -728,7 +726,7 @@ class TorchRecorder(Recorder):
     # -- the backward pass ----------------------------------------------------------------------------
 
     def run_backward(self, roots, grads, keep_graph, create_graph, inputs, *args, **kwargs):
-        """Stands where torch.autograd calls its engine."""
+        """Replaces the function with which torch.autograd calls its engine."""
         if self.busy or any(is_wrapped(t) for t in (*roots, *grads)):
             return _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.settle()
@@ -749,7 +747,7 @@ class TorchRecorder(Recorder):
             with (
                 aside(self.modes[0], create_graph) as started.apart,
                 _Functions(self),
-            ):  # PyTorch has put ours aside while it is in a function such as backward()
+            ):  # PyTorch has suspended our mode inside a function such as backward()
                 result = _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
             self.settle()
             with self.quietly("the end of a backward pass"):
@@ -772,7 +770,7 @@ class TorchRecorder(Recorder):
                     self._ask_all()
 
     def _start(self, roots, grads, keep_graph, create_graph, inputs, to_leaves, user) -> TorchPass | None:
-        """The notes of a pass that is about to begin; None if the engine will refuse it, or if they cannot be taken."""
+        """Begin the notes of a pass; None if the engine will refuse it, or if they cannot be taken."""
         started = None
         with self.quietly("a backward pass") as trying:
             if not self.was_asked:
@@ -802,7 +800,7 @@ class TorchRecorder(Recorder):
             fn = self.history(t)
             if id(t) in self.met:
                 if is_function(fn) and id(fn) not in self.known:
-                    # a Function that did nothing we could see: its operands are where its edges lead
+                    # a Function without visible operations: its operands are where its edges lead
                     self._function(fn, [t], self._operands_of(fn), frame, _place(frame), -1)
                 continue
             name = self.given.get(id(t), "")
@@ -811,7 +809,7 @@ class TorchRecorder(Recorder):
             if not name and t.requires_grad and t.is_leaf:
                 self.nameless.append(t)
             if t._base is not None and (not self.passes or id(t._base) in self.met):
-                self._meet((t._base,), frame)  # but nobody is shown of what a gradient in flight is a view
+                self._meet((t._base,), frame)  # but the base of a gradient under way is not shown
             grad = gradient_of(t) if t.requires_grad and t.is_leaf else None
             if grad is not None:
                 self.grads[id(grad)] = grad, t
@@ -829,7 +827,7 @@ class TorchRecorder(Recorder):
     # -- memory that NumPy shares -----------------------------------------------------------------------
 
     def shared(self, t) -> None:
-        """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
+        """`t` shares memory with a NumPy array: from here on it may be written without an event."""
         if not _is_ordinary(t) or not t.numel():
             return
         with self.quietly("memory that NumPy shares"):
@@ -842,7 +840,7 @@ class TorchRecorder(Recorder):
             self.shared_memory.add(t, _place(frame))
 
     def remade(self, source, out, how) -> None:
-        """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
+        """The leaf `out` was made from the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
         self.settle()
         if self._is_followed(source):
             frame = _user_frame(sys._getframe(1))
@@ -892,7 +890,7 @@ class TorchRecorder(Recorder):
         return found
 
     def _saved_by_user(self, node, results) -> list[tuple[str, Any, int]]:
-        """What the forward of a custom Function gave to save_for_backward, as `_saved` tells it."""
+        """What a custom Function's forward passed to save_for_backward, in the form of `_saved`."""
         found: list[tuple[str, Any, int]] = []
         for one in node._raw_saved_tensors:
             if one.data is not None and one.unpack_hook is None:
@@ -904,13 +902,13 @@ class TorchRecorder(Recorder):
 
 
 _ENGINE: Any = None  # what torch.autograd calls to run a pass, and
-_CALL: Any = None  # what calls a module, while recordings stand in their places
+_CALL: Any = None  # what calls a module, while recordings replace them
 _AT_WORK: dict[int, TorchRecorder] = {}  # by thread
 _LOCK = threading.Lock()
 
 
 def _install(recorder: TorchRecorder) -> None:
-    """Stand where PyTorch calls its engine, its modules and what else no mode is told of. There is one such place for all threads."""
+    """Replace the functions with which PyTorch calls its engine, its modules and whatever else modes do not see, once for all threads."""
     global _ENGINE, _CALL
     with _LOCK:
         if not _AT_WORK:
@@ -926,7 +924,7 @@ def _install(recorder: TorchRecorder) -> None:
 
 
 def _uninstall(recorder: TorchRecorder) -> None:
-    """Put back what stood there when the last recording ends."""
+    """Restore the original functions when the last recording ends."""
     with _LOCK:
         del _AT_WORK[recorder.thread]
         if not _AT_WORK:
@@ -938,7 +936,7 @@ def _uninstall(recorder: TorchRecorder) -> None:
 
 
 def _watcher() -> TorchRecorder | None:
-    """The recorder of this thread, unless it is itself at work."""
+    """The recorder of this thread, unless it is itself computing."""
     recorder = None if torch.compiler.is_compiling() else _AT_WORK.get(threading.get_ident())
     return None if recorder is None or recorder.busy else recorder
 
@@ -951,7 +949,7 @@ def _stepping(optimizer, args, kwargs) -> None:
 
 
 def _new_parameter(new):
-    """What makes a Parameter, and tells of it: that is no operation."""
+    """Creates a Parameter and notes it: that is not an operation."""
 
     def make(cls, *args, **kwargs):
         out = new(cls, *args, **kwargs)
@@ -970,7 +968,7 @@ def _new_parameter(new):
 
 
 def _switching(method):
-    """A method of `inference_mode` that tells what it does: function modes are not told."""
+    """A method of `inference_mode` that notes what it does: function modes do not see it."""
 
     def switched(self, *args):
         result = method(self, *args)
@@ -987,7 +985,7 @@ _PLACES = (
     (torch.inference_mode, "__enter__", _switching),
     (torch.inference_mode, "__exit__", _switching),
 )
-_TAKEN: list[tuple[Any, str, Any]] = []  # what stood in these places
+_TAKEN: list[tuple[Any, str, Any]] = []  # the original functions
 _HANDLES: list[Any] = []
 
 
@@ -997,7 +995,7 @@ def _run_backward(*args, **kwargs):
 
 
 def _call_module(module, *args, **kwargs):
-    # PyTorch has hooks for all modules, but warns of them under torch.compile.
+    # PyTorch has global module hooks, but warns about them under torch.compile.
     recorder = None if torch.compiler.is_compiling() else _AT_WORK.get(threading.get_ident())
     if recorder is None:
         return _CALL(module, *args, **kwargs)
@@ -1014,7 +1012,7 @@ def _is_apply(frame) -> bool:
 
 
 def _is_rule(frame, running) -> bool:
-    """Whether an operation comes out of the engine itself, perhaps through dispatch modes of the user's."""
+    """Whether the engine itself runs an operation, perhaps through the user's dispatch modes."""
     outer = here = frame
     while here is not None and here is not running.frame:
         if here.f_code.co_name == "__torch_dispatch__":
@@ -1037,7 +1035,7 @@ def _is_same(t, data) -> bool:
 
 
 def _small_base(t) -> Any:
-    """What the tensor that `t` is a view of holds now, if that is few numbers (see recorder.py)."""
+    """The current numbers of the base of `t`, if they are few (see recorder.py)."""
     base = t._base
     return None if base is None or base.numel() > SMALL else encode_tensor(base)
 
@@ -1062,7 +1060,7 @@ def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:
 
 
 def _copies_list(func, args) -> bool:
-    """Whether a call makes a tensor of Python data, and so copies the numbers of the tensors in it: as_tensor hands a tensor on."""
+    """Whether a call makes a tensor from Python data, and so copies the numbers of tensors in it: as_tensor returns a tensor itself."""
     made = func is torch.tensor
     return made or (
         func in (torch.as_tensor, torch.asarray) and bool(args) and type(args[0]) in (list, tuple)

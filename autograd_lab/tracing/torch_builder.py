@@ -17,22 +17,22 @@ from .builder import MOST_ENTRIES, Builder, encode, rule_texts
 from .trace import Record
 
 TEXTS: dict[str, type] = RULES | {"AccumulateGrad": AccumulateGrad, "CopySlices": CopySlices}
-"""What our own nodes of the same names say about themselves."""
+"""The rule texts of our own nodes of the same names."""
 
 
 class TorchBuilder(Builder):
-    """Plays the notes of one recording of PyTorch in order; values are encoded when they are noted."""
+    """Replays the notes of one recording of PyTorch in order; values are encoded when they are noted."""
 
     def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
         super().__init__(names, grads)
         self.kept: list[Any] = []
-        self.rows: dict[int, Any] = {}  # of nodes by id: the rows of their Jacobians
+        self.rows: dict[int, Any] = {}  # id of a node -> the rows of its Jacobians
 
     def _operand(self, t, src) -> int:
         if not isinstance(t, torch.Tensor):
             return self._number(t, src)
         i = self.tensor_ids.get(id(t))
-        if i is None:  # it came out of what was not recorded
+        if i is None:  # a result of code that was not recorded
             i = self._tensor(t, encode_tensor(t), "", True, t.requires_grad)
             self.tensors[i]["unseen"] = True
         if self.tensors[i].pop("unseen", False):
@@ -52,7 +52,7 @@ class TorchBuilder(Builder):
         return i
 
     def written_through_view(self, inputs, data, version, fn, name, place, whole) -> None:
-        """The operation's own node is hidden inside the base's CopySlices; what the view has is a new node of its own."""
+        """The operation's own node is hidden inside the base's CopySlices; the view gets a new node."""
         src, _ = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
         self._through_view(src, ins, data, version, name, fn, place, whole, [])
@@ -61,7 +61,7 @@ class TorchBuilder(Builder):
         return None
 
     def asked_itself(self, node, rows) -> None:
-        """What `node` answered when it was asked for its Jacobian, row by row."""
+        """The Jacobian that `node` computed, row by row."""
         self.rows[id(node)] = rows
 
     def _jacobian(self, node, n, saved, versions, outputs, data, before=None) -> None:
@@ -83,7 +83,7 @@ class TorchBuilder(Builder):
         ]
 
     def _new_node(self, node, src) -> None:
-        self.kept.append(node)  # PyTorch makes a new Python object for a node whose last one was dropped
+        self.kept.append(node)  # PyTorch creates a new Python object if the last was dropped
         name = node_name(node)
         rule = TEXTS.get(name)
         math, vjp = rule_texts(rule) if rule is not None else ("", "")
@@ -112,19 +112,19 @@ class TorchBuilder(Builder):
 
 
 def node_name(node) -> str:
-    """The name of a node as its type has it, such as "MulBackward0" or "AccumulateGrad"."""
+    """The name of a node by its type, such as "MulBackward0" or "AccumulateGrad"."""
     name = type(node).__name__
     return node.name().rpartition("::")[2] if name == "CppFunction" else name
 
 
 def op_name(name: str, rule: type | None) -> str:
-    """The operation behind a node: what our rule book calls it, else what its name says."""
+    """The operation behind a node: its name in our rule book, otherwise derived from the node's name."""
     found = getattr(rule, "op", "") if rule is not None else ""
     return found or re.sub(r"Backward\w*$", "", name).lower()
 
 
 def params(node) -> Record:
-    """The plain values a node keeps, by the names PyTorch gives them."""
+    """The plain values that a node keeps, by PyTorch's names."""
     found = {}
     rule = RULES.get(node_name(node))
     for name in saved_names(node):
@@ -155,16 +155,16 @@ def saved_names(node) -> list[str]:
 
 
 def rows_of(node, operands, results) -> list[list[Any] | None] | None:
-    """For each operand the rows of its Jacobian, from `node` itself; None where it sends nothing, and if there are many.
+    """For each operand the rows of its Jacobian, from `node` itself; None if it sends nothing, or if there are too many.
 
-    The node is called with g = 1 in one place and 0 elsewhere, which leaves it as it was. It must just have been made.
+    Calls the node with g = 1 in one place and 0 elsewhere, which does not change it. The node must be new.
     """
     if (
         len(results) != 1 or len(node._input_metadata) != 1
     ):  # a rule that is called with several gradients has several Jacobians
         return None
     if len(operands) < len(node.next_functions) or torch.are_deterministic_algorithms_enabled():
-        return None  # the latter warns, or raises, as rules run
+        return None  # the latter warns, or raises, when rules run
     tensors = [t for t in (*operands, *results) if isinstance(t, torch.Tensor)]
     if not all(has_numbers(t) and t.layout is torch.strided and not t.is_complex() for t in tensors):
         return None
@@ -186,12 +186,12 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
                 elif column is not None:
                     column.append(one.sum_to_size(operands[i].shape).reshape(-1).double().numpy())
     except (NotImplementedError, RuntimeError):
-        return None  # no derivative, or what it needs has been written over
+        return None  # no derivative, or what it needs was overwritten
     return found
 
 
 def is_packed(node) -> bool:
-    """Whether the user's hooks have packed what a node saves: its rule runs their code, then."""
+    """Whether the user's hooks have packed what a node saves: its rule then runs their code."""
     for name in _saved_attributes(type(node)):  # type: ignore[arg-type]  # no class is hashable for mypy
         kept = getattr(node, name)
         if any(one.unpack_hook is not None for one in (kept if isinstance(kept, (tuple, list)) else (kept,))):
@@ -215,7 +215,7 @@ def is_function(node) -> bool:
 
 
 def count_results(node, results) -> int:
-    """How many of the results are the user's: others are only there to be saved, such as the mean of a batch norm."""
+    """How many of the results are the user's: others exist only to be saved, such as the mean of batch norm."""
     rule = RULES.get(node_name(node))
     if rule is not None:
         return len(results) - getattr(rule, "extras", 0) if len(results) > 1 else 1
@@ -224,7 +224,7 @@ def count_results(node, results) -> int:
 
 
 def is_wrapped(t) -> bool:
-    """Whether this is a tensor of torch.func: it has no numbers of its own, and a graph that is not there for others."""
+    """Whether this is a tensor of torch.func: it has no numbers of its own, and a graph that others cannot use."""
     if not isinstance(t, torch.Tensor):
         return False
     functorch = torch._C._functorch
@@ -236,7 +236,7 @@ def is_wrapped(t) -> bool:
 
 
 def has_numbers(t) -> bool:
-    """Whether the numbers of a tensor can be read, and without running anybody's code."""
+    """Whether the numbers of a tensor can be read without running user code."""
     usual = type(t).__torch_dispatch__ is torch._C._disabled_torch_dispatch_impl
     return usual and t.device.type != "meta" and not t.is_nested and not is_wrapped(t)
 
@@ -247,12 +247,12 @@ def version_of(t) -> int:
 
 
 def gradient_of(t) -> Any:
-    """`.grad` of a tensor. One that has none is not asked: PyTorch warns of that."""
+    """`.grad` of a tensor; not read if it has none, because PyTorch would warn."""
     return t.grad if t.retains_grad or (t.requires_grad and t.is_leaf) or not t.requires_grad else None
 
 
 def encode_tensor(t) -> Record | None:
-    """What the trace keeps of a tensor's numbers; of one that has none, or too many to write them out, only its shape and type."""
+    """What the trace keeps of a tensor's numbers; if it has none, or too many, only its shape and dtype."""
     if t is None:
         return None
     if not has_numbers(t) or (t.layout is not torch.strided and t.numel() > MOST_FILLED):
@@ -269,7 +269,7 @@ def encode_tensor(t) -> Record | None:
         data = torch.view_as_real(data)  # JSON knows no complex numbers: pairs along a last dim
     if data.is_floating_point() and data.dtype not in _OF_NUMPY:
         data = data.float()
-    record = encode(data.clone().numpy())  # what NumPy has shared, PyTorch does not resize any more
+    record = encode(data.clone().numpy())  # PyTorch no longer resizes memory that NumPy shares
     record["dtype"] = dtype_name(t)
     return record
 
@@ -279,7 +279,7 @@ MOST_FILLED = 1 << 20  # a sparse tensor with more places is not written out
 
 
 def shape_of(t) -> list[int]:
-    """The shape of a tensor; [] of a nested one, which has several. A size that is only a symbol is -1: to ask for its number decides it."""
+    """The shape of a tensor; [] for a nested one, which has several. A symbolic size is -1: reading its number would specialize it."""
     if t.is_nested:
         return []
     return [size if type(size) is int else -1 for size in t.shape]

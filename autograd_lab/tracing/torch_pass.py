@@ -1,9 +1,9 @@
 """One backward pass of real PyTorch, seen through hooks on the nodes of the graph.
 
-What the hooks see is taken as it is: which node runs when, with which gradients before and after the user's own hooks, what
-its rule gave, `.grad` before and after. What PyTorch does not show is worked out from these by the same bookkeeping as in our
-engine (autograd/engine.py): how many messages each node waits for, what lies in its input buffer, which nodes are ready.
-A node that PyTorch runs is taken as the next one whatever the bookkeeping says, so the order in the trace is the real one.
+The hooks see which node runs when, with which gradients before and after the user's own hooks, the results of its rule, and
+`.grad` before and after. What PyTorch does not show is derived from these by the same bookkeeping as in our
+engine (autograd/engine.py): how many messages each node waits for, what is in its input buffer, which nodes are ready.
+A node that PyTorch runs is the next one even if the bookkeeping disagrees, so the order in the trace is the real one.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ NOTHING: Slot = (None, None)
 
 
 class TorchPass:
-    """The notes of one pass; its attributes keep_graph, create_graph and needed are what the builder asks for.
+    """The notes of one pass; the builder reads its attributes keep_graph, create_graph and needed.
 
-    Nothing here holds on to a gradient: the engine adds in place, and an accumulator keeps what it is sent, if nobody else has it.
+    Nothing here holds a reference to a gradient: if there is no other, the engine adds in place, and an accumulator keeps what it is sent.
     """
 
     library = "PyTorch"
@@ -51,22 +51,20 @@ class TorchPass:
             tuple[Any, int], TensorWeakRef
         ] = {}  # the first message in each slot, as the engine has it
         self.ready: dict[Any, None] = {}
-        self.heap: list[
-            tuple[int, int, Any]
-        ] = []  # the ready nodes, and others that were taken before their turn
-        self.node: Any = None  # the node at work
-        self.came: list[Any] = []  # the memory of what arrived for it, of
+        self.heap: list[tuple[int, int, Any]] = []  # the ready nodes, and others that ran before their turn
+        self.node: Any = None  # the running node
+        self.came: list[Any] = []  # the memory of what arrived for it,
         self.given: list[Any] = []  # the gradients it got after hooks, and
         self.arriving: list[Any] = []  # what the trace keeps of them, after hooks
         self.old: Any = None  # of an accumulator: `.grad` before and
         self.new: Any = None  # after it
         self.sent: list[Any] = []  # of what its rule gave, and
         self.leaving: list[Any] = []  # what the trace keeps of that
-        self.slots: list[Slot] = []  # what lay in its input buffer
-        self.outbox: list[Any] = []  # what it sends and has not been delivered
+        self.slots: list[Slot] = []  # what was in its input buffer
+        self.outbox: list[Any] = []  # what it sends, not delivered yet
         self.apart = False  # whether our dispatch mode is kept out of this pass (see `aside`)
-        self.looking = False  # whether it is in for a moment
-        self.lost = False  # whether something could not be noted: then nothing that follows in the pass is
+        self.looking = False  # whether it is temporarily active
+        self.lost = False  # whether something could not be noted: then nothing later in the pass is
 
     def begin(self, roots, grads, inputs, to_leaves, user) -> None:
         """Note the start of the pass, and hook into the graph.
@@ -84,7 +82,7 @@ class TorchPass:
             self.needed = needed_nodes((), self.deps, (), [node for node, _ in wanted if node])
         elif wanted:
             for place, (node, nr) in enumerate(wanted):
-                if node is not None:  # it is None of a leaf that the pass does not come to
+                if node is not None:  # None for a leaf that the pass does not reach
                     self.captures.setdefault(node, []).append((nr, place))
             self.needed = needed_nodes((), self.deps, self.captures, ())
         place = None if user is None else (user.f_code, user.f_lasti)
@@ -109,7 +107,7 @@ class TorchPass:
                 self._watch(node)
 
     def remove_hooks(self) -> None:
-        """Take our hooks off the graph."""
+        """Remove our hooks from the graph."""
         for handle in self.handles:
             handle.remove()
         self.handles = []
@@ -122,7 +120,7 @@ class TorchPass:
         self._surround(node.register_hook, node, self.applied, self.served)
 
     def _surround(self, register, node, first, last) -> None:
-        """Hook `first` before and `last` after what the user has registered; one function for both if there is nothing."""
+        """Hook `first` before and `last` after the user's hooks; one function for both if there are none."""
         hooks = self._register(register, functools.partial(self._call, (first, last), node))
         users = {key: fn for key, fn in hooks.items() if key not in self.recorder.ours}
         if users:
@@ -131,7 +129,7 @@ class TorchPass:
             self._register(register, functools.partial(self._call, (last,), node, users=True))
 
     def _register(self, register, fn, first=False) -> Any:
-        """Put a hook of ours behind the user's, or `first`, before them; returns the table of hooks."""
+        """Add a hook of ours after the user's, or before them if `first`; returns the table of hooks."""
         handle = register(fn)
         self.handles.append(handle)
         self.recorder.ours.add(handle.id)
@@ -146,7 +144,7 @@ class TorchPass:
     def _call(self, steps, node, grads, outputs=None, users=False) -> None:
         recorder = self.recorder
         if self.lost or not recorder.passes or recorder.passes[-1] is not self:
-            return  # a pass inside this one reached the same node
+            return  # a nested pass reached the same node
         recorder.settle()
         self._look(False)
         with recorder.quietly("a backward pass") as trying:
@@ -161,13 +159,13 @@ class TorchPass:
             self.lost, self.outbox, self.buffers, self.waiting = True, [], {}, {}
 
     def _users_code_follows(self, steps, node) -> bool:
-        """Whether code of the user's runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
+        """Whether user code runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
         if len(steps) == 1 and steps[0] in (self.taken, self.applied):
             return True
         return steps[-1] == self.running and (is_function(node) or is_packed(node))
 
     def _look(self, on: bool) -> None:
-        """Put our dispatch mode in or out, where it is kept aside."""
+        """Activate or deactivate our dispatch mode, if it is suspended."""
         if self.apart and on != self.looking:
             self.looking = on
             if on:
@@ -178,7 +176,7 @@ class TorchPass:
     def _find_user_hooks(self, accumulators, kept) -> None:
         """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook.
 
-        kept   ids of tensors that will keep it, though they do not say so yet
+        kept   ids of tensors that will retain it, although they do not say so yet
         """
         self.hooked: dict[Any, list[int]] = {}  # in the order in which they were hooked
         self.retaining: dict[Any, list[Any]] = {}
@@ -192,7 +190,7 @@ class TorchPass:
             if t._backward_hooks:
                 self.hooked.setdefault(node, []).append(nr)
                 self._register(t.register_hook, functools.partial(self._first_tensor_hook, node), first=True)
-                if self._is_only_captured(node):  # no other hook of ours comes after those of the user
+                if self._is_only_captured(node):  # no other hook of ours follows those of the user
                     self._register(t.register_hook, functools.partial(self._last_tensor_hook, node, nr))
             if (t.retains_grad or id(t) in kept) and fn is not None:
                 self.retaining.setdefault(node, []).append(t)
@@ -200,7 +198,7 @@ class TorchPass:
     # -- what happens to a node, in order -------------------------------------------------------------
 
     def _first_tensor_hook(self, node, _grad) -> None:
-        """A hook before those of the user on a tensor that `node` made: so far only taking the node has been noted."""
+        """A hook before the user's on a tensor that `node` made: so far only popping the node has been noted."""
         recorder = self.recorder
         if not self.lost and recorder.passes and recorder.passes[-1] is self and self.node is not node:
             recorder.settle()
@@ -210,7 +208,7 @@ class TorchPass:
             self._look(not self.lost)
 
     def _last_tensor_hook(self, node, nr, grad) -> None:
-        """A hook behind those of the user on output `nr` of a node that does not run."""
+        """A hook after the user's on output `nr` of a node that does not run."""
         recorder = self.recorder
         if not self.lost and recorder.passes and recorder.passes[-1] is self and self.node is node:
             recorder.settle()
@@ -227,7 +225,7 @@ class TorchPass:
         self.slots = self._pop(node)
 
     def _leave_captured(self) -> None:
-        """If the node that was taken last is only captured, it is done: note what its tensors retained."""
+        """If the node popped last is only captured, it is done: note what its tensors retained."""
         if self.node is not None and self._is_only_captured(self.node):
             self._retained(self.node, [value for _, value in self.slots])
             self.node = None
@@ -242,14 +240,14 @@ class TorchPass:
         self.arriving = [self._value(g) for g in grads]
 
     def _retained(self, node, grads) -> None:
-        """The tensors that keep their gradient have it now, where there is one among `grads`."""
+        """Note the gradients that tensors retain, if they are among `grads`."""
         for t in self.retaining.get(node, ()):
             if grads[t.output_nr] is not None:
                 self.recorder.grads[id(t.grad)] = t.grad, t
                 self._note("retained", t, node, self._value(t.grad))
 
     def running(self, node, grads, users) -> None:
-        """The last hook before `node`: what its rule gets."""
+        """The last hook before `node`: the inputs of its rule."""
         after = [self._value(g) for g in grads]
         if users:
             self._note("hooked", node, "pre", self.arriving, after)
@@ -262,7 +260,7 @@ class TorchPass:
             self._watch_accumulation(node)
 
     def applied(self, node, grads, _users) -> None:
-        """The first hook after `node`: what its rule gave."""
+        """The first hook after `node`: the results of its rule."""
         self.leaving = [self._value(g) for g in grads]
         self.sent = [_memory(g) for g in grads]
         if is_accumulator(node):
@@ -288,7 +286,7 @@ class TorchPass:
         if users:
             self._note("hooked", node, "post", self.leaving, after)
             if is_accumulator(node) and self.new is not None:
-                # PyTorch keeps the message itself as `.grad` if nobody else has it, so a hook may have written into that.
+                # PyTorch keeps the message itself as `.grad` if there is no other reference, so a hook may have written into it.
                 now = self._value(node.variable.grad)
                 if now != self.new:
                     self._note("grad_set", node.variable, now, "a hook", None)
@@ -300,7 +298,7 @@ class TorchPass:
             self.flush()
 
     def before_sum(self) -> None:
-        """The engine is about to add two messages, which under create_graph is an operation: deliver those before."""
+        """The engine is about to add two messages, which is an operation under create_graph: first deliver the earlier ones."""
         with self.recorder.quietly():
             while self.outbox:
                 fn, nr, g, *_ = self.outbox[0]
@@ -324,7 +322,7 @@ class TorchPass:
         return fn is not None and (self.needed is None or fn in self.needed)
 
     def _watch_accumulation(self, node) -> None:
-        """`.grad` as the rule of the accumulator leaves it, before the user's hooks see it."""
+        """`.grad` as the accumulator's rule leaves it, before the user's hooks see it."""
         leaf = node.variable
         if not leaf._post_accumulate_grad_hooks:
             return
@@ -351,7 +349,7 @@ class TorchPass:
                 self.recorder.shared_memory.written(leaf.grad, None)
 
     def finish(self, result) -> None:
-        """The engine is back: what it only collected for autograd.grad was taken last."""
+        """The engine has returned: what it only collected for autograd.grad came last."""
         if self.lost:
             self._catch_up()
         self.flush()
@@ -368,13 +366,13 @@ class TorchPass:
         self._note("pass_done", self)
 
     def _catch_up(self) -> None:
-        """Of a pass that could not be followed to its end: note what it left in the leaves."""
+        """After a pass that could not be followed to its end: note what it left in the leaves."""
         for node in self.deps:
             if is_accumulator(node) and node.variable.grad is not None:
                 self._note("grad_set", node.variable, self._value(node.variable.grad), "backward", None)
 
     def fail(self, error, place) -> None:
-        """The engine raised. If no node was at work, it was a hook on the tensor that was to be taken next."""
+        """The engine raised. If no node was running, the cause is a hook on the tensor of the next node."""
         if self.lost:
             self._catch_up()
             self.recorder.failed_with(error, place)
@@ -391,14 +389,14 @@ class TorchPass:
         if self.node is None and self.ready:
             self._pop(self._next())
         elif self.node is None:
-            self._note("pass_done", self)  # all was done: what it collected did not please
+            self._note("pass_done", self)  # the pass was complete: what it collected was refused
             return
         self.recorder.failed_with(error, place)
 
     # -- bookkeeping ----------------------------------------------------------------------------------
 
     def _deliver(self, fn, nr, g, value, sender, i) -> None:
-        """A gradient `g`, of which the trace keeps `value`, reaches an input buffer."""
+        """A gradient `g`, stored in the trace as `value`, reaches an input buffer."""
         slots = self.buffers.setdefault(fn, [])
         while len(slots) <= nr:
             slots.append(NOTHING)
@@ -446,7 +444,7 @@ class TorchPass:
         return slots
 
     def _tensor_hooks(self, node, slots, grads, only=None) -> None:
-        """Note the hooks on tensors (of one output `only`): those known to be there, and any other change since the buffer."""
+        """Note the hooks on tensors (of one output `only`): the known ones, and any other change since the buffer."""
         hooked = self.hooked.get(node, [])
         every = dict.fromkeys([*hooked, *range(min(len(slots), len(grads)))]) if only is None else (only,)
         for nr in every:
@@ -456,7 +454,7 @@ class TorchPass:
                 self._touched(self.came[nr], _memory(grads[nr]))
 
     def _touched(self, *memories) -> None:
-        """User code ran, and was handed these gradients: note which messages it wrote into that wait elsewhere."""
+        """User code ran on these gradients: note which messages waiting elsewhere it wrote into."""
         self.flight.hand(memories)
         for fn, nr, before, now in self.flight.changed(self._waits):
             held, lies = self.buffers[fn][nr][0], self.waiting[fn, nr]()
@@ -464,7 +462,7 @@ class TorchPass:
             self._note("hooked", fn, "shared", [before], [now], nr)
 
     def _waits(self, fn, nr) -> Any:
-        """What the trace would keep now of the message that waits there."""
+        """The waiting message as the trace would store it now."""
         lies = self.waiting[fn, nr]()
         return self.buffers[fn][nr][1] if lies is None else self._value(lies)
 
@@ -482,9 +480,9 @@ def _first_hook(t) -> int:
 
 @contextmanager
 def aside(mode, create_graph) -> Iterator[bool]:
-    """Around the call of the engine: our dispatch mode is taken out, but where it is to see new nodes. Gives whether it is out.
+    """Around the call of the engine: suspend our dispatch mode, except where it must see new nodes. Yields whether it is suspended.
 
-    PyTorch adds and computes gradients otherwise while there is any such mode. One of the user's has the same effect.
+    PyTorch adds and computes gradients differently under any such mode. One of the user's has the same effect.
     """
     if create_graph or _get_current_dispatch_mode_stack() != [mode]:
         yield False
@@ -492,12 +490,12 @@ def aside(mode, create_graph) -> Iterator[bool]:
     _pop_mode()
     try:
         yield True
-    finally:  # also after an error in between: the engine puts the modes back that it found
+    finally:  # also after an error: the engine restores the modes that it found
         _push_mode(mode)
 
 
 def count_dependencies(roots) -> dict[Any, int]:
-    """{node: number of messages it will get} for every node behind `roots`, in the order in which ours are counted."""
+    """{node: number of messages it will get} for every node behind `roots`, in the order in which our engine counts."""
     deps: dict[Any, int] = {}
     stack = []
     for node in roots:
@@ -514,19 +512,19 @@ def count_dependencies(roots) -> dict[Any, int]:
 
 
 def is_leaf(t) -> bool:
-    """Whether this is a tensor without history, and no GradientEdge."""
+    """Whether this is a tensor without history, and not a GradientEdge."""
     return isinstance(t, torch.Tensor) and t.grad_fn is None
 
 
 def _edge(t) -> tuple[Any, int]:
-    """(node, output number) of a tensor or GradientEdge; the engine asks for them a moment later, too."""
+    """(node, output number) of a tensor or GradientEdge; the engine queries them a moment later, too."""
     if isinstance(t, torch.Tensor):
         return t.grad_fn or _accumulator(t), t.output_nr
     return t.node, t.output_nr
 
 
 def _accumulator(leaf) -> Any:
-    """The node that adds to the `.grad` of a leaf: what an operation on it would lead back to."""
+    """The node that adds to the `.grad` of a leaf: where the edge of an operation on it would lead."""
     include, exclude = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
     autograd = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradFunctionality)
     with torch._C._ForceDispatchKeyGuard(include, exclude - autograd), torch.enable_grad():
@@ -534,7 +532,7 @@ def _accumulator(leaf) -> Any:
 
 
 def _memory(g) -> int | None:
-    """Names the memory of a gradient, which all its views share; None where there is none. The storage is not touched: it would be held."""
+    """Names the memory of a gradient, which all its views share; None if there is none. The storage is not accessed: that would keep it alive."""
     if g is None:
         return None
     if g.layout is not torch.strided or not has_numbers(g) or g._is_zerotensor():

@@ -1,7 +1,7 @@
 """A recorded computation as plain data: what `README.md` beside this file describes, and nothing else.
 
-The lists hold plain dicts exactly as they stand in the JSON document, so a trace can be written, read, diffed
-and shown without the engine that made it. Nobody changes a trace once it is recorded.
+The lists hold plain dicts exactly as in the JSON document, so a trace can be written, read, diffed
+and shown without the engine that made it. A trace is immutable once it is recorded.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NODE_FIELDS = ("name", "op", "kind", "inputs", "outputs", "edges")
 
 
 class TraceError(ValueError):
-    """The document is not a trace this version can read; the message says where and why."""
+    """The document is not a trace that this version can read; the message says where and why."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +125,7 @@ class Trace:
 
     @classmethod
     def from_json(cls, text: str) -> Trace:
-        """Read a trace from its JSON document; `TraceError` says what is wrong with a bad one."""
+        """Read a trace from its JSON document. Raises `TraceError` if it is invalid."""
         try:
             document = json.loads(text)
         except json.JSONDecodeError as error:

@@ -1,14 +1,14 @@
-"""Backward passes that go wrong on purpose, to be watched beside the right one.
+"""Backward passes that are wrong on purpose, to be compared with the right one.
 
-The engine waits: a node runs when all its messages are there, each node once. Programmers who write their first
-reverse pass often do otherwise. `wrong_order` records a computation as usual and then sends gradients back through the
+The engine waits: a node runs when all its messages are there, each node once. A first reverse pass of one's own
+often does not. `wrong_order` records a computation as usual and then sends gradients back through the
 same nodes, by the same rules, in one of the orders people try:
 
-    "visit-once"      walk the graph depth first and run each node when it is first reached: what comes later is lost
+    "visit-once"      walk the graph depth first and run each node when it is first reached: later messages are lost
     "breadth-first"   the same with a queue, level by level
     "path-recursion"  pass every message on at once: right sums, but a node runs once for each path that leads to it
 
-This is no second engine of the lab's: its traces say of themselves that they are faulty, and it never touches `.grad`.
+This is not a second engine: its traces are marked as faulty, and it never writes `.grad`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .recorder import keep_last, record
 from .trace import Trace
 
 ORDERS = ("visit-once", "breadth-first", "path-recursion")
-MOST_RUNS = 2000  # path-recursion runs a node once for each path: 40 diamonds in a row are a trillion
+MOST_RUNS = 2000  # path-recursion runs a node once for each path: 40 diamonds in a row have a trillion
 
 
 def wrong_order(fn: Callable[..., Any], *inputs: Any, order: str = "visit-once", title: str = "") -> Trace:
@@ -36,7 +36,7 @@ def wrong_order(fn: Callable[..., Any], *inputs: Any, order: str = "visit-once",
 
     fn      returns a tensor that requires grad; its gradient starts as ones
     inputs  what `fn` is called with; `.grad` of none of them is touched
-    order   "visit-once", "breadth-first" or "path-recursion" (see the module's page)
+    order   "visit-once", "breadth-first" or "path-recursion" (see the module's docstring)
     title   a heading for the trace, if not the name of the order
 
     Raises ValueError for an unknown order or a result without history, and RuntimeError if "path-recursion" would run
@@ -58,7 +58,7 @@ def wrong_order(fn: Callable[..., Any], *inputs: Any, order: str = "visit-once",
 
 
 class _Pass:
-    """One faulty pass. It tells the recorder what it does, like the engine, and looks like a pass of the engine's to it."""
+    """One faulty pass. It reports its events to the recorder like a pass of the engine."""
 
     keep_graph = True
     create_graph = tensors = False
@@ -70,11 +70,11 @@ class _Pass:
         self.seed = seed
         self.edge = edge
         self.deps = count_dependencies([edge[0]])
-        self.waiting: deque[Any] = deque()  # what breadth-first has reached and not run
+        self.waiting: deque[Any] = deque()  # what breadth-first has reached but not run
         self.buffers: dict[Any, list[Any]] = {}
         self.reached: set[Any] = set()
         self.ran: set[Any] = set()
-        self.grads: dict[Any, Any] = {}  # in place of the leaves' .grad
+        self.grads: dict[Any, Any] = {}  # instead of the leaves' .grad
         self.runs = 0
 
     def run(self) -> None:
@@ -103,7 +103,7 @@ class _Pass:
                 self._deliver(fn, nr, g, node, i)
 
     def _by_depth(self, root: Any) -> None:
-        """Walk as a recursive function would: down the first operand to the end before the second is looked at."""
+        """Walk as a recursive function would: the first operand to the end before the second."""
         stack = [(root, iter(self._work(root)))]
         while stack:
             node, messages = stack[-1]
@@ -116,7 +116,7 @@ class _Pass:
                 stack.pop()
 
     def _deliver(self, fn: Any, nr: int, g: Any, sender: Any, i: int | None) -> bool:
-        """Put a message into the buffer of `fn`; returns whether `fn` is to run now."""
+        """Put a message into the buffer of `fn`; returns whether `fn` runs now."""
         slots = self.buffers.setdefault(fn, [None] * (1 if fn.plain else fn.n_outputs))
         old = slots[nr]
         slots[nr] = total = old if g is None else g if old is None else old + g
@@ -129,7 +129,7 @@ class _Pass:
         return False
 
     def _work(self, node: Any) -> list[tuple[int, Any, Any]]:
-        """Run a node on what lies in its buffer; returns the messages it wants to send."""
+        """Run a node on the contents of its buffer; returns the messages that it sends."""
         self.runs += 1
         if self.runs > MOST_RUNS:
             raise RuntimeError(

@@ -1,21 +1,21 @@
-"""`why`: the cause of a gradient that is None, zero, nan or not what was expected, and the lines that brought it about.
+"""`why`: the cause of a gradient that is None, zero, nan or not what was expected, and the lines that led to it.
 
 answer.py    Why: cause, sentences, lines, what to do; CAUSES, the list of all causes
-facts.py     look-ups over a trace: makers, flags over time, passes, the way of the data and where it is cut
+facts.py     look-ups over a trace: makers, flags over time, passes, the data's path and where it is cut
 question.py  one question, and how an answer is put together
-failures.py  the pass stopped with an error
+failures.py  the pass ended with an error
 refusals.py  what autograd's own error messages mean
-cures.py     what to do, as changes of the student's lines
+cures.py     fixes, as edits of the student's lines
 source.py    the student's program: its lines and statements, and changes to them
 missing.py   .grad is None
 wild.py      .grad is nan or inf
 zeros.py     .grad is zero, in places or next to zero
 births.py    where a zero came into a gradient
-second.py    a second derivative that is not there
-numbers.py   values at a time, local derivatives element by element
+second.py    a missing second derivative
+numbers.py   values at an event, elementwise local derivatives
 history.py   .grad is a number: accumulated, stale, edited, as computed
-writes.py    something was written over unnoticed: a saved value, .grad, what ctx keeps
-live.py      without a recording: what the tensors themselves can tell
+writes.py    something was overwritten unnoticed: a saved value, .grad, what ctx keeps
+live.py      without a recording: what the tensors themselves reveal
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     """Why the gradient of a tensor of `trace` is what it is at the end of the trace.
 
     tensor  its name (the last tensor of that name), its number in the trace or, of a recording, the tensor itself
-    name    what to call it if the trace has no name for it
+    name    its name in the answer if the trace has none
     loss    likewise; the tensor that the gradient was expected from, if it is not the last one that backward was called on
 
     Raises KeyError for a name or tensor, and IndexError for a number, that is not in the trace.

@@ -24,7 +24,7 @@ CAUSES = {
     "leaf-without-name": "the leaf is a nameless operand of this tensor",
     "new-leaf": "the tensor is newer than the graph of the pass",
     "gradient-without-graph": "a gradient computed without create_graph has no history",
-    # .grad is None: the way from the loss
+    # .grad is None: the path from the loss
     "detached": "the way was cut by detach",
     "detached-in-place": "the way was cut by detach_",
     "data": "the way was cut by .data",
@@ -138,7 +138,7 @@ class Line(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """A change that mends the program: line `number` of a source becomes `text`, which may be several lines, or '' for none."""
+    """A change that fixes the program: line `number` of a source becomes `text`, which may be several lines, or '' to delete it."""
 
     source: str
     number: int
@@ -150,11 +150,11 @@ class Why:
     """Why a gradient is what it is.
 
     cause      an id, one of CAUSES
-    question   what was asked, such as "Why is w.grad None?"
+    question   the question, such as "Why is w.grad None?"
     sentences  the answer in plain words
-    lines      the lines of code it is about: (source, number, text, what happened there)
-    fix        what to do; a question if that depends on what was meant
-    edits      the same as changes of lines, where it is certain
+    lines      the relevant lines of code: (source, number, text, what happened there)
+    fix        what to do; a question if that depends on the intention
+    edits      the same as edits of lines, if it is certain
     step       the step of the trace that shows it, for `stepper.goto`; None without a recording
     """
 
@@ -240,12 +240,12 @@ def _shown(edit: Edit) -> list[str]:
 
 
 def _prose(text: str) -> str:
-    """A sentence as HTML; what stands in backticks is code."""
+    """A sentence as HTML; text in backticks becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def caption(cause: str) -> str:
-    """What a cause means, as it stands behind the question: with a capital, unless it begins with code."""
+    """What a cause means, as shown after the question: capitalized, unless it begins with code."""
     text = CAUSES[cause]
     return text if re.match(r"[\w.]*[._(]", text) else _capital(text)
 
@@ -254,7 +254,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-#: What a tensor without a name is called. A sentence that begins with one gets a capital; one that begins with a name never does.
+#: Phrases for a tensor without a name. A sentence that begins with one is capitalized; one that begins with a name never is.
 DESCRIPTIONS = (
     "a tensor without a name", "the result of ", "the tensor", "a part of the loss", "a result of the round before",
 )  # fmt: skip
@@ -266,7 +266,7 @@ def sentence(text: str) -> str:
 
 
 def listed(items: list[Any], most: int = 4) -> str:
-    """Things joined as in a sentence."""
+    """Items joined as in a sentence."""
     words = [str(item) for item in items]
     if len(words) > most:
         words = [*words[:most], f"{len(words) - most} more"]

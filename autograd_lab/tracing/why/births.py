@@ -1,4 +1,4 @@
-"""Where a zero was born: back from an element of a gradient to the nodes that were sent something and passed on nothing."""
+"""Where a zero arose: from an element of a gradient back to the nodes that received something and passed on nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..trace import Record
 from .facts import Facts, Pass
 from .numbers import NORMALIZED, SOFTMAX, Column, Numbers
 
-_STEPS = 20_000  # so many places are looked at, for all elements together
+_STEPS = 20_000  # at most so many places are examined, for all elements together
 
 
 class Birth(NamedTuple):
-    """One place at which a zero came to be.
+    """One place at which a zero arose.
 
     kind    "flat": the derivative is 0. "sum": terms that are not 0 add up to 0. "messages": so do the messages that arrive.
             "underflow": a product of numbers that are not 0 is too small. "hook", "seed", "function": user code gave the zero.
@@ -22,7 +22,7 @@ class Birth(NamedTuple):
     n, i    the node and the operand that got the zero
     k       the event that shows it
     c       the element of the operand, None for all of them
-    terms   of a sum: what it adds
+    terms   the terms of a sum
     """
 
     kind: str
@@ -34,14 +34,14 @@ class Birth(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """By how much one node multiplied the size of a gradient on its way: its derivative, or what went out over what came in."""
+    """The factor by which one node changed the size of a gradient: its derivative, or what went out over what came in."""
 
     n: int
     by: float
 
 
 class Births:
-    """The messages of one pass, and how zeros came into them."""
+    """The messages of one pass, and how zeros got into them."""
 
     def __init__(self, facts: Facts, numbers: Numbers, run: Pass) -> None:
         self.facts, self.numbers, self.run = facts, numbers, run
@@ -100,7 +100,7 @@ class Births:
         return further
 
     def _sent(self, n: int, i: int, c: int | None, found: list[Birth]) -> list[tuple[int, int, int | None]]:
-        """Why node `n` sent a zero to its operand `i`."""
+        """The reason why node `n` sent a zero to its operand `i`."""
         if n not in self.applied:
             return []
         k, e = self.applied[n]
@@ -132,7 +132,7 @@ class Births:
         return self._element(n, i, c, k, e, came, found)
 
     def _too_small(self, n: int, i: int, e: Record, came: list[int]) -> bool:
-        """Whether every product of what came in with a factor of the node is below the smallest number, though neither is 0."""
+        """Whether every product of the incoming gradient and a factor of the node underflows, though neither is 0."""
         if (
             came != [0]
             or i >= len(e["out"])
@@ -159,7 +159,7 @@ class Births:
         if not terms:
             if any(
                 g[r] != 0 for r in self._softmax_row(n, c, len(g))
-            ):  # all of them depend on c, but too little
+            ):  # all of them depend on c, but too weakly
                 found.append(Birth("flat", n, i, k, c))
                 return []
             return [(n, 0, r) for r, _ in column]
@@ -173,7 +173,7 @@ class Births:
         return []
 
     def _softmax_row(self, n: int, c: int, size: int) -> list[int]:
-        """The elements that a softmax normalizes together with element c; none if node n is no softmax."""
+        """The elements that a softmax normalizes together with element c; none if node n is not a softmax."""
         node = self.facts.trace.nodes[n]
         shape = self.facts.trace.tensors[node["outputs"][0]]["shape"]
         dim = (node.get("params") or {}).get("dim")
@@ -220,7 +220,7 @@ class Births:
     def followed(
         self, n: int, slot: int, c: int | None, birth: bool = True
     ) -> tuple[Birth | None, list[Factor]]:
-        """Back along the largest terms of a number that is not 0: what its size was made of.
+        """Follow the largest terms of a nonzero number back: the factors of its size.
 
         Returns the first sum on the way that only rounding keeps from being 0 (None if there is none, or `birth` is False), and by how
         much each node before that multiplied the gradient.
@@ -270,7 +270,7 @@ class Births:
         return None, factors
 
     def even(self, v: int | None) -> bool:
-        """Whether a value holds the same number everywhere."""
+        """Whether all numbers of a value are equal."""
         numbers = self.facts.numbers(v)
         return bool(numbers) and max(numbers) - min(numbers) <= 1e-6 * max(map(abs, numbers))
 

@@ -1,6 +1,6 @@
-"""What to do, as changes of the student's own lines: only where the change is certain; () where it is not.
+"""Fixes, as edits of the student's own lines; () unless an edit is certain.
 
-Each function takes the question and the events that an answer is about. A change keeps every number of the forward pass.
+Each function takes the question and the relevant events. An edit keeps every number of the forward pass.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _without(method: str) -> Callable[[ast.AST], ast.AST | None]:
 
 
 def _rewritten(q: Question, k: int | None, change: Callable[[ast.AST], ast.AST | None]) -> Edits:
-    """The line of an event, with what `change` makes of its expressions."""
+    """The line of an event, its expressions transformed by `change`."""
     where = q.facts.place(k)
     if where is None:
         return ()
@@ -78,7 +78,7 @@ def _flag_on(node: ast.AST) -> ast.AST | None:
 
 
 def assigned_anew(q: Question, t: int, ending: str) -> Edits:
-    """`t = ...` becomes `t = (...)` with a call behind it, where t is made."""
+    """`t = ...` becomes `t = (...)` followed by a call, on the line that makes t."""
     name = q.facts.name(t)
     found = _assignment(q, name, None)
     if q.facts.maker.get(t) is not None:
@@ -101,7 +101,7 @@ def assigned_anew(q: Question, t: int, ending: str) -> Edits:
     simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
     text = f"{ast.unparse(s.targets[0])} = {value if simple else f'({value})'}{ending}"
     patch = Patch(source).replace(s.lineno, text)
-    for other in q.facts.hops(t):  # the flag does not go to what was computed from it
+    for other in q.facts.hops(t):  # the flag does not affect what was computed from it
         for k, on, how in q.facts.flags.get(other, ()):
             where = q.facts.place(k)
             if on and how == "requires_grad_" and where is not None and where[0] is source and left_out(q, k):
@@ -153,7 +153,7 @@ def keep_gradient(q: Question, name: str, k: int | None) -> Edits:
 
 
 def leaf_again(q: Question, name: str, k: int) -> Edits:
-    """`w = w.double()` gives a leaf: nothing of what it was computed from is part of the passes to come."""
+    """`w = w.double()` makes a leaf: what it was computed from is not part of later passes."""
     found = _assignment(q, name, k)
     if found is None:
         return ()
@@ -168,7 +168,7 @@ def leaf_again(q: Question, name: str, k: int) -> Edits:
 
 
 def left_out(q: Question, k: int) -> Edits:
-    """The line of event k goes, if it does nothing else."""
+    """The line of event k is deleted, if it does nothing else."""
     where = q.facts.place(k)
     if where is None:
         return ()
@@ -182,7 +182,7 @@ def left_out(q: Question, k: int) -> Edits:
 
 
 def moved_up(q: Question, k: int | None, to: int | None, behind: bool = False) -> Edits:
-    """The line of event k is moved before the line of event `to`, or behind it."""
+    """The line of event k is moved before or after the line of event `to`."""
     here, there = q.facts.place(k), q.facts.place(to)
     if here is None or there is None or here[0] is not there[0]:
         return ()
@@ -209,7 +209,7 @@ def uncalled(q: Question, method: str) -> tuple[str, Edits]:
 
 
 def pretrained(q: Question) -> bool:
-    """Whether what the tensor belongs to was made by from_pretrained()."""
+    """Whether the owner of the tensor was made by from_pretrained()."""
     owner = q.name.rpartition(".")[0]
     made = [
         s
@@ -221,7 +221,7 @@ def pretrained(q: Question) -> bool:
 
 
 def idle_flags(q: Question) -> list[tuple[Source, ast.Assign]]:
-    """The statements that were to switch the tensor's flag on but set another attribute: `model.head.requires_grad = True`."""
+    """The statements that were meant to switch the tensor's flag on but set another attribute: `model.head.requires_grad = True`."""
     found = []
     for source in q.facts.code:
         for s in source.statements():
@@ -248,7 +248,7 @@ def idle_flags(q: Question) -> list[tuple[Source, ast.Assign]]:
 
 
 def working_flag(s: ast.Assign) -> str:
-    """What an idle flag was to be."""
+    """The intended form of an idle flag."""
     target = s.targets[0]
     assert isinstance(target, ast.Attribute)
     owner = ast.unparse(target.value)
@@ -282,9 +282,9 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         and _function_of(*start) is _function_of(source, n)
     ):
         for name, value in [pair for _, more in updates for pair in more]:
-            fixed = re.fullmatch(r"\w+(\[('\w+'|\w+)\])?", name)  # the same before the pass as here
+            fixed = re.fullmatch(r"\w+(\[('\w+'|\w+)\])?", name)  # the same before the pass as now
             if fixed and f"{name}.grad" in ast.unparse(value):
-                clear = f"{name}.grad = None"  # a new tensor had none, the old one would add up
+                clear = f"{name}.grad = None"  # a new tensor has none, the old one would accumulate
                 varies = {name, name.rpartition("[")[2].rstrip("]")}
                 loop = next((x for x in source.around(n, ast.For) if _loops_over(x, varies)), None)
                 if loop is not None and loop not in source.around(start[1], ast.For):
@@ -308,7 +308,7 @@ def _loops_over(loop: ast.AST, names: set[str]) -> bool:
 
 
 def _siblings(source: Source, n: int) -> list[tuple[int, list[tuple[str, ast.expr]]]]:
-    """The other updates of the same block that give the name to a new tensor: they make the same mistake."""
+    """The other updates in the same block that assign the name to a new tensor: they have the same mistake."""
     s = source.statement(n)
     found = []
     for other in getattr(source.parents.get(s), "body", ()) if s is not None else ():
@@ -378,7 +378,7 @@ def _recording_is_off(source: Source, n: int) -> bool:
 
 
 def _switches_off(node: ast.AST) -> bool:
-    """Whether a with statement is for no_grad, inference_mode or the like, and for nothing else."""
+    """Whether a with statement enters no_grad, inference_mode or a similar mode, and nothing else."""
     return (
         isinstance(node, ast.With)
         and len(node.items) == 1
@@ -399,7 +399,7 @@ def under_no_grad(q: Question, k: int) -> Edits:
 
 
 def moved_after(q: Question, w: int, run: Pass) -> Edits:
-    """The update at event w is moved behind the pass that still needs the old value."""
+    """The update at event w is moved after the pass that still needs the old value."""
     here, there = q.facts.place(w), q.facts.place(run.start)
     if here is None or there is None or here[0] is not there[0]:
         return ()
@@ -425,7 +425,7 @@ def moved_after(q: Question, w: int, run: Pass) -> Edits:
 
 
 def mended(q: Question, cuts: list[Hop]) -> Edits:
-    """Every cut is taken out of its line; () if that is not certain for each of them."""
+    """Every cut is removed from its line; () if that is not certain for each of them."""
     found: dict[tuple[str, int], Edit] = {}
     for hop in cuts:
         edits = _mended(q, hop)
@@ -437,7 +437,7 @@ def mended(q: Question, cuts: list[Hop]) -> Edits:
 
 
 def _flags_left_out(q: Question, names: set[str]) -> Edits:
-    """`loss.requires_grad = True` goes where what it is set on, by one of these names or computed from one, has a history now."""
+    """`loss.requires_grad = True` is deleted if its target, one of these names or computed from one, now has a history."""
     found: list[Edit] = []
     for source in q.facts.code:
         known = source.computed_from(names)
@@ -483,13 +483,13 @@ def _mended(q: Question, hop: Hop) -> Edits:
 
 
 def _not_detached(q: Question, hop: Hop) -> Edits:
-    """The call of detach goes; an earlier pass that was to stop there gets a detach of its own."""
+    """The call of detach is deleted; an earlier pass that should stop there gets a detach of its own."""
     where = q.facts.place(hop.k)
     if where is None:
         return ()
     patch = Patch(where[0]).rewrite(where[1], lambda node: _straight_through(node) or _called(node, "detach"))
     if patch is None or re.search(r"\bVariable\(", patch.edits[0].text):
-        return ()  # a Variable of it would cut again
+        return ()  # wrapping it in a Variable would cut it again
     left, _, right = patch.edits[0].text.strip().partition(" = ")
     if left == right:
         return patch.delete(where[1]).edits
@@ -531,12 +531,12 @@ def adds_back(q: Question, k: int | None) -> list[ast.expr]:
 
 
 def is_straight_through(q: Question, k: int) -> bool:
-    """Whether the line of event k is `x + (r - x).detach()`, which takes the gradient of x for that of r on purpose."""
+    """Whether the line of event k is `x + (r - x).detach()`, which uses the gradient of x for r on purpose."""
     return any(_called(step, "detach") is not None for step in adds_back(q, k))
 
 
 def _stopped_there(q: Question, hop: Hop, name: str) -> Edits | None:
-    """The lines by which the detached tensor went into earlier passes, with `name.detach()`; None if one of them cannot be told."""
+    """The lines through which the detached tensor entered earlier passes, with `name.detach()`; None if one of them is unknown."""
     facts = q.facts
     runs = facts.passes[:-1]
     edits: dict[tuple[str, int], Edit] = {}
@@ -553,7 +553,7 @@ def _stopped_there(q: Question, hop: Hop, name: str) -> Edits | None:
 
 
 def _out_of_the_block(q: Question, hop: Hop) -> Edits:
-    """The block, or the decorator, that switches recording off goes, if nothing in it is an update."""
+    """The block or decorator that switches recording off is deleted, unless it contains an update."""
     where = q.facts.place(hop.k)
     if where is None:
         return ()
@@ -630,7 +630,7 @@ def _as_list(value: ast.expr) -> str:
 
 
 def _list_of(q: Question, value: ast.expr) -> ast.expr | None:
-    """The list display that an expression is, or that its name was given; None for anything else."""
+    """The list display that is an expression's value, directly or through its name; None for anything else."""
     if isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
         return value
     given = [s.value for source in q.facts.code for s in source.assigned(ast.unparse(value))]
@@ -638,9 +638,9 @@ def _list_of(q: Question, value: ast.expr) -> ast.expr | None:
 
 
 def kept_as_tensor(q: Question, reads: list[int], again: int | None = None) -> Edits:
-    """`.item()` and `float()` go; so does a `tensor()` around what became of them, which would copy the number all the same.
+    """`.item()` and `float()` are deleted; so is a `tensor()` around their result, which would copy the number again.
 
-    () if what became of the numbers cannot be followed, or if something else takes numbers only: NumPy, math, round.
+    () if the numbers' use cannot be followed, or if some use takes plain numbers only: NumPy, math, round.
     """
     places = {(source.name, n) for source, n in filter(None, (q.facts.place(k) for k in reads))}
     where = q.facts.place(reads[-1])
@@ -704,7 +704,7 @@ def _bare(source: Source, node: ast.AST) -> ast.AST | None:
 
 
 class _Bared(ast.NodeTransformer):
-    """Takes every `.item()` out of an expression."""
+    """Removes every `.item()` from an expression."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -713,7 +713,7 @@ class _Bared(ast.NodeTransformer):
         return _bare(self.source, node) or self.generic_visit(node)
 
 
-#: Functions of torch that take a tensor for a number, so that a gradient reaches it; most take plain numbers for their options.
+#: Functions of torch that accept a tensor as a number, so that a gradient reaches it; most accept only plain numbers as options.
 _TAKE_TENSORS = {
     "add", "sub", "mul", "div", "true_divide", "pow", "maximum", "minimum", "max", "min", "where", "clamp", "clamp_min",
     "clamp_max", "clip", "tensor", "as_tensor", "stack", "cat", "lerp", "addcmul", "addcdiv", "exp", "log", "sqrt",
@@ -722,7 +722,7 @@ _TAKE_TENSORS = {
 
 
 def number_wanted(q: Question, reads: list[int]) -> str:
-    """The function, such as torch.full, that what left the graph by these reads was given to, if it takes plain numbers there; or ''."""
+    """The function, such as torch.full, that received the numbers read here, if it requires plain numbers; or ''."""
     for source, n in filter(None, (q.facts.place(k) for k in reads)):
         s = source.statement(n)
         alone = isinstance(s, ast.Assign) and _reads_number(s.value)  # `c = w.item()`: c is a number, too
@@ -762,7 +762,7 @@ def computed_by_torch(q: Question, reads: list[int]) -> Edits:
 
 
 def _bare_number(node: ast.expr) -> ast.expr:
-    """The tensor behind `x.item()`; anything else as it is."""
+    """The tensor behind `x.item()`; anything else unchanged."""
     return _called(node, "item") or node
 
 
@@ -774,7 +774,7 @@ def _reads_number(node: ast.AST) -> bool:
 
 
 def _not_in_calls(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of an expression, but for what stands inside the calls in it."""
+    """The parts of an expression, without the arguments of its calls."""
     yield node
     if not isinstance(node, ast.Call):
         for inner in ast.iter_child_nodes(node):
@@ -785,7 +785,7 @@ _ONLY_NUMBERS = re.compile(r"^(np|numpy|math|statistics|random)\.|^(round|int|ra
 
 
 def _takes_numbers(s: ast.AST, known: set[str] | None) -> bool:
-    """Whether a statement gives what the names in `known` stand for to a function that takes numbers; of None, anything."""
+    """Whether a statement passes a value of the names in `known` to a function that takes numbers; any value if None."""
     return any(
         isinstance(node, ast.Call)
         and _ONLY_NUMBERS.search(ast.unparse(node.func)) is not None
@@ -835,15 +835,13 @@ def retained(q: Question, run: Pass, option: str) -> Edits:
 
 
 def first_derivative(q: Question, run: Pass, of: int) -> Edits:
-    """The call that started a pass, with create_graph=True; `y.backward()` becomes `torch.autograd.grad(y, x)`, for the next pass would add to x.grad."""
+    """The call that started a pass, with create_graph=True; `y.backward()` becomes `torch.autograd.grad(y, x)`, because the next pass would add to x.grad."""
     facts = q.facts
     where, name = facts.place(run.start), facts.name(of)
     s = None if where is None else where[0].statement(where[1])
     root = _called(s.value, "backward") if isinstance(s, ast.Expr) else None
     new = "derivative"
-    others = any(
-        e["t"] != of for _, e in facts.during(run, "accumulate")
-    )  # which are to get theirs all the same
+    others = any(e["t"] != of for _, e in facts.during(run, "accumulate"))  # which should still get theirs
     if where is None or root is None or others or not name.isidentifier() or where[0].mentions(new):
         return retained(q, run, "create_graph=True")
     source, n = where
@@ -883,7 +881,7 @@ def reduced(q: Question, k: int) -> Edits:
 
 
 def backward_instead(q: Question, k: int) -> Edits:
-    """`torch.autograd.grad(y, x)`, whose result nobody takes, becomes `y.backward()`."""
+    """`torch.autograd.grad(y, x)`, whose result is not used, becomes `y.backward()`."""
     where = q.facts.place(k)
     s = None if where is None else where[0].statement(where[1])
     if where is None or not (
@@ -912,7 +910,7 @@ def added_to_inputs(q: Question, k: int) -> Edits:
 
 
 def backward_called(q: Question, before: int | None = None) -> Edits:
-    """`loss.backward` gets its parentheses; or the call is put behind the line of the last single number computed from the tensor."""
+    """`loss.backward` gets its parentheses; or the call is added after the line of the last single number computed from the tensor."""
     for source in q.facts.code:
         for s in source.statements():
             if isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute) and s.value.attr == "backward":
@@ -938,7 +936,7 @@ def backward_called(q: Question, before: int | None = None) -> Edits:
     source, made = found
     call = f"{facts.name(t)}.backward()"
     patch = Patch(source).after(made.lineno, call)
-    for s in source.statements():  # it stands too far down
+    for s in source.statements():  # it is too far down
         if isinstance(s, ast.Expr) and ast.unparse(s) == call:
             if source.statement(s.lineno) is None or source.parents[s] is not source.parents[made]:
                 return ()
@@ -952,7 +950,7 @@ def cleared_before(q: Question, k: int, start: int) -> Edits:
 
 
 def cleared_first(q: Question, runs: list[Pass]) -> Edits:
-    """Before the last pass, what the ones before left is cleared, in every tensor that they filled."""
+    """Clear what earlier passes left, before the last one, in every tensor that they filled."""
     facts = q.facts
     where = facts.place(runs[-1].start)
     filled = [e["t"] for _, e in facts.during(runs[-1], "accumulate") if e["old"] is not None]
@@ -989,7 +987,7 @@ def reads_none(q: Question, k: int) -> bool:
 
 
 def total(q: Question, run: Pass, root: int, name: str, parts: list[str]) -> Edits:
-    """The pass starts from the loss of the round, and the sum takes its numbers only."""
+    """The pass starts from the loss of the iteration, and the sum adds its number only."""
     facts = q.facts
     writes = facts.writes.get(root)
     added = facts.place(writes[-1] if writes else facts.maker.get(root))
@@ -1007,7 +1005,7 @@ def total(q: Question, run: Pass, root: int, name: str, parts: list[str]) -> Edi
 
 
 def root_text(q: Question, run: Pass) -> str:
-    """What the line of a pass calls backward on, if that is a variable or a part of one."""
+    """The target of backward on the line of a pass, if it is a variable or a part of one."""
     where = q.facts.place(run.start)
     for s in where[0].statements() if where else ():
         if where and s.lineno == where[1]:
@@ -1018,7 +1016,7 @@ def root_text(q: Question, run: Pass) -> str:
 
 
 def collection(q: Question, k: int | None) -> str:
-    """The list that a line takes its tensors from: of `torch.stack(outputs)` and `sum(losses)`."""
+    """The list that a line takes its tensors from, in `torch.stack(outputs)` and `sum(losses)`."""
     where = q.facts.place(k)
     if where is None:
         return ""
@@ -1042,7 +1040,7 @@ def emptied(q: Question, run: Pass, name: str) -> Edits:
 
 
 def state_names(q: Question, states: list[int], again: dict[int, list[int]], user: int | None) -> list[str]:
-    """What the program calls a state: names of it or of the one made anew; or what the line that made it assigns and its user reads."""
+    """The program's names for a state: its own or its successor's; or what the line that made it assigns and its user reads."""
     facts = q.facts
     named = {
         facts.name(b): None
@@ -1070,7 +1068,7 @@ def detached(q: Question, names: list[str], how_many: int) -> str:
 
 
 def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user: int | None) -> Edits:
-    """The state is detached after the pass, or, where the pass knows no such name, before it is used."""
+    """The state is detached after the pass, or, if the name does not exist there, before it is used."""
     after, before = q.facts.place(run.start), q.facts.place(user)
     if not names:
         return ()
@@ -1087,7 +1085,7 @@ def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user:
 
 
 def given_on(q: Question, old: int, user: int | None) -> tuple[Source, ast.Assign] | None:
-    """The statement `prev = out` by which the line of event `user` still knows the tensor `old`, which was called out."""
+    """The statement `prev = out` through which the line of event `user` still refers to the tensor `old`, once named out."""
     made, read = q.facts.place(q.facts.maker.get(old)), q.facts.place(user)
     if made is None or read is None:
         return None
@@ -1113,7 +1111,7 @@ def _function_of(source: Source, n: int) -> ast.stmt | None:
 
 
 def stands_in(q: Question, k: int | None, function: str) -> bool:
-    """Whether the line of event k stands in a function of this name."""
+    """Whether the line of event k is in a function of this name."""
     where = q.facts.place(k)
     return where is not None and any(
         isinstance(node, ast.FunctionDef) and node.name == function
@@ -1173,7 +1171,7 @@ def made_a_column(q: Question, k: int | None, name: str) -> Edits:
 
 
 def not_overwritten(q: Question, w: int, node: int, t: int, name: str, result: bool) -> Edits:
-    """What a rule saves is a copy, or is not written to: the same numbers come out."""
+    """Let the rule save a copy, or do not write to what it saves: the results are the same."""
     facts = q.facts
     inplace = [
         (source, s)

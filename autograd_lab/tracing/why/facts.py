@@ -1,4 +1,4 @@
-"""What a trace says about tensors over time: who made them, who needed a gradient when, which passes ran, what cut the way."""
+"""What a trace says about tensors over time: what made them, which needed a gradient when, which passes ran, what cut the path."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..trace import Record, Trace
 from .answer import Line
 from .source import Source
 
-#: Which cause an event of a kind is, if it ends a path of gradients.
+#: The cause for each kind of event that ends a path of gradients.
 _MADE_BY = {"data": "data", "Parameter": "parameter-copy", "deepcopy": "deep-copy"}
 _INDEX = re.compile(
     r"(?<=[\w\]])\.(\d+)(?=\.|$)"
-)  # of "net.0.weight", which the program writes as net[0].weight
+)  # for "net.0.weight", which the program writes as net[0].weight
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
 
 
@@ -42,13 +42,13 @@ class Pass:
 
 @dataclass(frozen=True)
 class Hop:
-    """One step of data from tensor `a` to tensor `b`, at event `k`; `cut` names what ended the gradient's way there."""
+    """One step of data from tensor `a` to tensor `b`, at event `k`; `cut` names what ended the gradient's path there."""
 
     k: int
     a: int
     b: int
     cut: str = ""
-    also: int | None = None  # a second event it is about: where a number came back in
+    also: int | None = None  # a second relevant event: where a number re-entered
 
 
 class Facts:
@@ -64,7 +64,7 @@ class Facts:
         self.flags: dict[int, list[tuple[int, bool, str]]] = defaultdict(list)
         self.writes: dict[int, list[int]] = defaultdict(list)  # tensor -> in-place events
         self.grads: dict[int, list[int]] = defaultdict(list)  # tensor -> events that changed its .grad
-        self.uses: dict[int, list[int]] = defaultdict(list)  # tensor -> events it went into
+        self.uses: dict[int, list[int]] = defaultdict(list)  # tensor -> events that used it
         self.passes: list[Pass] = []
         self._hooks: dict[int, list[tuple[int, Record]]] = {}
         self._leading: dict[int, set[int]] = {}
@@ -88,9 +88,7 @@ class Facts:
                 self.maker.setdefault(b, k)
             if kind == "node":
                 self.node_event[e["n"]] = k
-                for how, t, *_ in e[
-                    "saved"
-                ]:  # a further result that the call handed to code of the library only
+                for how, t, *_ in e["saved"]:  # an extra result that the call passed to library code only
                     if t is not None and how.startswith("result"):
                         self.maker.setdefault(t, k)
             elif kind == "inplace":
@@ -107,13 +105,13 @@ class Facts:
                 self.uses[a].append(k)
 
     def outputs(self, e: Record) -> list[int]:
-        """The tensors an event made."""
+        """The tensors that an event made."""
         if e["k"] in ("node", "const"):
             return list(e["t"])
         return [e["t"]] if e["k"] == "detach" else []
 
     def inputs(self, e: Record) -> list[int]:
-        """The tensors an event computed from."""
+        """The tensors that an event computed from."""
         if e["k"] == "node":
             return list(self.trace.nodes[e["n"]]["inputs"])
         if e["k"] in ("const", "inplace"):
@@ -123,7 +121,7 @@ class Facts:
     # -- tensors --------------------------------------------------------------------------------------
 
     def name(self, t: int) -> str:
-        """What the user calls a tensor, or how it came to be."""
+        """The user's name for a tensor, or a description of its origin."""
         name = self._called.get(t) or self.trace.tensors[t]["name"]
         if name:
             return _INDEX.sub(r"[\1]", str(name))
@@ -167,13 +165,13 @@ class Facts:
         return now or any(w < k and self.events[w].get("n") is not None for w in self.writes.get(t, ()))
 
     def born(self, t: int) -> int | None:
-        """The event at which a tensor was there for the first time that it can be known to be new: it was made, or filled."""
+        """The event at which a tensor is first known to be new: it was made, or filled."""
         first = next((k for k in self.uses.get(t, ()) if self.events[k]["k"] == "inplace"), None)
         made = self.maker.get(t)
         return made if made is not None else first if first is not None and not self.used(t, first) else None
 
     def used(self, t: int, until: int) -> list[int]:
-        """The events before `until` that computed with the tensor; a write into it alone (an initializer) is none."""
+        """The events before `until` that computed with the tensor; a write into it alone (an initializer) does not count."""
         return [
             k
             for k in self.uses.get(t, ())
@@ -205,7 +203,7 @@ class Facts:
     def memory(self, t: int, uncounted: bool = False) -> set[int]:
         """The tensors that share the memory of t and its version: views, bases, what detach() gave.
 
-        uncounted   those that share the memory alone, too: what .data gave
+        uncounted   also those that share only the memory: results of .data
         """
         return self._all_memory[t] if uncounted else self._memory[t]
 
@@ -243,7 +241,7 @@ class Facts:
         return describe(None if v is None else self.trace.values[v])
 
     def numbers(self, v: int | None) -> list[float]:
-        """The numbers of a value; of a large one, those that its summary has."""
+        """The numbers of a value; for a large one, those in its summary."""
         if v is None:
             return []
         value = self.trace.values[v]
@@ -262,7 +260,7 @@ class Facts:
         return any(math.isnan(x) for x in self.numbers(v))
 
     def zero(self, v: int | None) -> bool:
-        """Whether a value is there and nothing but zeros; one of which the trace has no numbers is not."""
+        """Whether a value exists and consists of zeros only; False if the trace has no numbers for it."""
         numbers = self.numbers(v)
         return (
             v is not None
@@ -273,7 +271,7 @@ class Facts:
     # -- lines ----------------------------------------------------------------------------------------
 
     def line(self, src: list[int] | None, what: str = "") -> list[Line]:
-        """The line of a place, as a list of one; empty where it is not known."""
+        """The line of a place, as a list of one; empty if it is not known."""
         if src is None:
             return []
         source = self.trace.sources[src[0]]
@@ -308,7 +306,7 @@ class Facts:
         return None if src is None else (self.code[src[0]], src[1])
 
     def text(self, k: int | None) -> str:
-        """The line of an event as it stands in the program."""
+        """The line of an event as written in the program."""
         where = self.place(k)
         return "" if where is None else where[0].lines.get(where[1], "")
 
@@ -330,7 +328,7 @@ class Facts:
         return _quoted(self.line(src))
 
     def mentions(self, text: str, t: int) -> bool:
-        """Whether a line speaks of a tensor by its name."""
+        """Whether a line mentions a tensor by its name."""
         return re.search(rf"(?<![\w.]){re.escape(self.name(t))}\b", text) is not None
 
     def off_at(self, k: int) -> int | None:
@@ -343,7 +341,7 @@ class Facts:
         return self.at(self.off_at(k), "recording is off from here on")
 
     def _off(self, k: int, mode: str) -> str:
-        """What kept event k from being recorded: its own `with` block, or something that should have ended before."""
+        """What prevented event k from being recorded: its own `with` block, or a mode that should have ended before."""
         off = self.off_at(k)
         e = self.events[off] if off is not None else {}
         if off is None and self.events[k].get("checkpoint"):
@@ -438,10 +436,10 @@ class Facts:
         outputs = self.trace.nodes[run.event["roots"][0]]["outputs"] if run.event["roots"] else ()
         return outputs[0] if outputs else None
 
-    # -- the way of the data --------------------------------------------------------------------------
+    # -- the path of the data -------------------------------------------------------------------------
 
     def hops(self, t: int, until: int | None = None) -> dict[int, Hop]:
-        """For every tensor computed from t before event `until`: the last step of the way with the fewest cuts."""
+        """For every tensor computed from t before event `until`: the last step of the path with the fewest cuts."""
         until = len(self.events) if until is None else until
         cost = {t: 0}
         came: dict[int, Hop] = {}
@@ -486,7 +484,7 @@ class Facts:
         return came
 
     def _cut(self, k: int, e: Record, a: int, b: int) -> str:
-        """What ended the way of the gradient between a and b at event k, or ''. If a needed none, it ended before."""
+        """What ended the gradient's path between a and b at event k, or ''. If a needed none, it ended before."""
         if not self.needs(a, k):
             return ""
         kind = e["k"]
@@ -508,7 +506,7 @@ class Facts:
         return "no-derivative" if edges and all(edge is None for edge in edges) else ""
 
     def cuts(self, sources: set[int], until: int) -> list[Hop]:
-        """Every step before event `until` at which what goes back to one of `sources` lost its history."""
+        """Every step before event `until` at which data computed from one of `sources` lost its history."""
         found = []
         handed_out: dict[tuple[float, ...], Hop] = {}
         for k in range(until):
@@ -538,7 +536,7 @@ class Facts:
         return hops[::-1]
 
     def cut_before(self, t: int) -> Hop | None:
-        """The nearest step, going back from t, at which a tensor that required grad gave one that does not."""
+        """The nearest step, going back from t, at which a tensor that requires grad led to one that does not."""
         seen = {t}
         row = [t]
         while row:
@@ -558,7 +556,7 @@ class Facts:
         return None
 
     def ancestors(self, t: int) -> list[int]:
-        """Every tensor t was computed from, by what made it or was written into it, nearest first, whatever cuts there were."""
+        """Every tensor that t was computed from, through operations and writes, nearest first, across cuts."""
         found = {t: None}
         row = [(t, len(self.events))]
         for b, until in row:

@@ -1,7 +1,7 @@
-"""The program stopped with an error that is autograd's: which lines brought it about.
+"""The program stopped with one of autograd's errors: the lines that led to it.
 
-An error is never the cause by itself. One that came of an earlier mistake (an AttributeError because .grad is None, say) is passed
-over here, and what made .grad None is the answer.
+An error is never the cause by itself. One that follows from an earlier mistake (such as an AttributeError because .grad is None) is
+skipped here, and what made .grad None is the answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .writes import inference_tensor, no_return, reentrant
 
 
 def failure(q: Question) -> Why | None:
-    """Why the recording ended in an error, or None if it did not, or if the error is not what this gradient is missing for."""
+    """Why the recording ended in an error; None if it did not, or if the error does not explain this gradient."""
     facts = q.facts
     k = q.stopped
     if k is None or any(i > k for i in facts.grads.get(q.t, ())):
@@ -39,7 +39,7 @@ def failure(q: Question) -> Why | None:
     if run is not None and not facts.leaf(q.t) and facts.needs(q.t) and facts.retain_asked(q.t) is None:
         found = no_longer_a_leaf(q)
         if found is not None:
-            return found  # it would have no .grad without the error, too
+            return found  # it would have no .grad even without the error
     if run is not None and "a second time" in text:
         return _second_time(q, k, run)
     if run is not None and "modified by an inplace operation" in text:
@@ -84,7 +84,7 @@ def failure(q: Question) -> Why | None:
 
 
 def _leaf_written(q: Question, k: int) -> Why | None:
-    """A leaf was written; None if it was another one, whose trouble is not this tensor's."""
+    """A leaf was written; None if it was another leaf, unrelated to this tensor."""
     facts = q.facts
     where = facts.place(k)
     if facts.grad_now(q.t) is not None and where is not None and not _speaks_of(q, *where):
@@ -164,13 +164,13 @@ def _root_needs_none(q: Question, k: int) -> Why:
 
 
 def _second_time(q: Question, k: int, run: Pass) -> Why:
-    """Which tensor leads back into a graph that is used up, and what is right there: that differs.
+    """Which tensor leads back into a freed graph, and the right fix, by the kind of tensor.
 
-    state     every round computes it anew from the one of the round before: the rounds are to be cut apart
-    total     the loss itself is such a state, or a list of old losses: each round needs its own loss only
-    once      it was computed before the loop, and the weights behind it have changed since: it is to be computed in the loop
-    fake      between the passes one part was updated, and the gradients of the other were thrown away: the first loss was to stop there
-    shared    two losses have a part in common: its saved values are to be kept for the second
+    state     each iteration computes it from the previous one: detach it between iterations
+    total     the loss itself is such a state, or a list of old losses: each iteration needs only its own loss
+    once      it was computed before the loop, and the weights behind it have changed since: compute it inside the loop
+    fake      between the passes one part was updated, and the gradients of the other were discarded: stop the first loss there
+    shared    two losses share a part of the graph: keep its saved values for the second
     """
     facts = q.facts
     node = facts.events[k]["n"]
@@ -217,7 +217,7 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
 
 
 def _adds(q: Question, root: int, total: int) -> bool:
-    """Whether the loss was made by adding to the total of the round before."""
+    """Whether the loss was made by adding to the previous iteration's total."""
     facts = q.facts
     e = facts.events[_last_maker(q, root) or 0]
     op = facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")
@@ -233,7 +233,7 @@ def _newer(q: Question, run: Pass, first: Pass) -> set[int]:
 def _goes_back(
     q: Question, k: int, run: Pass, first: Pass, gone: set[int], lost: str, lines: list[Line]
 ) -> Why | None:
-    """A state, a sum or a list that goes on from round to round leads back to the nodes `gone`, whose saved values are `lost`."""
+    """A state, a sum or a list carried from iteration to iteration leads back to the nodes `gone`, whose saved values are `lost`."""
     facts = q.facts
     new = _newer(q, run, first)
     carriers = _carriers(q, new, gone, first)
@@ -260,7 +260,7 @@ def _goes_back(
 
 
 def _carriers(q: Question, new: set[int], gone: set[int], first: Pass) -> list[int]:
-    """The tensors made before the end of the first pass that newer nodes use, and behind which there are used-up nodes."""
+    """The tensors made before the end of the first pass that newer nodes use, and that lead to freed nodes."""
     facts = q.facts
     found: dict[int, None] = {}
     for n in sorted(new):
@@ -269,7 +269,7 @@ def _carriers(q: Question, new: set[int], gone: set[int], first: Pass) -> list[i
             old = facts.trace.tensors[t]["node"]
             rewritten = (
                 old in new and old is not None
-            )  # an in-place write of the new round: its history goes on into the old one
+            )  # an in-place write of the new iteration: its history continues into the old one
             before = made is not None and made < first.end and old is not None
             if before and (rewritten or gone & facts.behind([old])):
                 found[t] = None
@@ -277,7 +277,7 @@ def _carriers(q: Question, new: set[int], gone: set[int], first: Pass) -> list[i
 
 
 def _made_anew(q: Question, t: int, first: Pass, run: Pass) -> list[int]:
-    """The tensors that the line which made t made again after the first pass; t itself if it was written in place since."""
+    """The tensors that the line that made t made again after the first pass; t itself if it was written in place since."""
     facts = q.facts
     src = facts.events[facts.maker[t]].get("src")
     name = facts.trace.tensors[t]["name"]
@@ -296,7 +296,7 @@ def _made_anew(q: Question, t: int, first: Pass, run: Pass) -> list[int]:
 
 
 def _common(q: Question, first: Pass, run: Pass) -> int | None:
-    """The tensor made last that the graphs of both passes lead through, by preference one with a name."""
+    """The newest tensor in the graphs of both passes, preferably one with a name."""
     facts = q.facts
     both = facts.behind(first.event["roots"]) & facts.behind(run.event["roots"])
     ends = set() if _same_loss(first, run) else {t for r in (first, run) for t in r.event.get("of") or ()}
@@ -316,7 +316,7 @@ def _same_loss(first: Pass, run: Pass) -> bool:
 
 
 def _assigned_to(q: Question, t: int) -> str:
-    """What the program calls t: its name, or what the line whose result it is assigns, such as `self.W`; '' if it has none."""
+    """The program's name for t: its own, or the target that its line assigns, such as `self.W`; '' if there is none."""
     facts = q.facts
     if facts.named(t):
         return facts.name(t)
@@ -346,7 +346,7 @@ def _changed_between(q: Question, shared: list[int], node: int, first: Pass, run
 
 
 def _stops_here(q: Question, t: int, first: Pass, run: Pass) -> bool:
-    """Whether the first pass was for the part after t only: that was updated, and the gradients it left behind t were thrown away."""
+    """Whether the first pass was for the part after t only: that part was updated, and the gradients behind t were discarded."""
     facts = q.facts
     behind = facts.behind([facts.trace.tensors[t]["node"]])
     whole = facts.behind(first.event["roots"])
@@ -386,7 +386,7 @@ def _last_maker(q: Question, t: int) -> int | None:
 
 
 def _summands(q: Question, root: int, total: int) -> list[int]:
-    """What the last addition added to the total."""
+    """The term that the last addition added to the total."""
     facts = q.facts
     k = _last_maker(q, root)
     return (
@@ -399,7 +399,7 @@ def _summands(q: Question, root: int, total: int) -> list[int]:
 def _kept_in_list(
     q: Question, k: int, run: Pass, old: int, user: int | None, lost: str, lines: list[Line]
 ) -> Why:
-    """Results of earlier rounds were kept and are part of the new loss."""
+    """Results of earlier iterations were kept and are part of the new loss."""
     facts = q.facts
     kept = cures.collection(q, user)
     return q.answer(
@@ -459,7 +459,7 @@ def _carried(
 def _given_on(
     q: Question, k: int, given: tuple[Source, ast.Assign], old: int, lost: str, lines: list[Line]
 ) -> Why:
-    """A second name keeps the result of a round for the next one."""
+    """A second name keeps the result of an iteration for the next one."""
     facts = q.facts
     source, s = given
     name, value = ast.unparse(s.targets[0]), ast.unparse(s.value)
@@ -558,7 +558,7 @@ def _shared(
         if create
         else ""
     )
-    if t is not None and has_nameless_leaf(q, t):  # it was meant to be a leaf, which no pass frees
+    if t is not None and has_nameless_leaf(q, t):  # it was meant to be a leaf, which passes do not free
         made = facts.maker[t]
         return q.answer(
             "freed-graph",

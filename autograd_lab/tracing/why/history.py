@@ -1,4 +1,4 @@
-"""`.grad` is a number: added up over several passes, left from an earlier one, changed by hand, or simply right."""
+"""`.grad` is a number: accumulated over several passes, left from an earlier one, changed by hand, or simply right."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOOK_FIX = (
 
 
 def number(q: Question) -> Why:
-    """How `.grad` came to be what it is."""
+    """The history of `.grad`."""
     return (
         _edited(q)
         or _stale(q)
@@ -59,7 +59,7 @@ def _edited(q: Question) -> Why | None:
 
 
 def _stale(q: Question) -> Why | None:
-    """A later pass went by without touching it."""
+    """A later pass did not reach it."""
     facts = q.facts
     k = facts.grads[q.t][-1]
     later = [run for run in facts.passes if run.start > k and run.fills and not run.failed]
@@ -183,7 +183,7 @@ def _no_optimizer(q: Question) -> Why | None:
 
 
 def _old_graph(q: Question) -> Why | None:
-    """The pass went through a graph of an earlier one, which was kept, but the weights that it was computed with have changed since."""
+    """The pass went through the kept graph of an earlier one, but the weights that it was computed with have changed since."""
     facts = q.facts
     run = _run_at(q, facts.grads[q.t][-1])
     first = next(
@@ -223,7 +223,7 @@ def _old_graph(q: Question) -> Why | None:
 
 
 def _used_up(q: Question, hop: Hop, run: Pass) -> bool:
-    """Whether an earlier pass has freed what lies behind a cut: a state cut loose from the round before, which has to be so."""
+    """Whether an earlier pass has freed what is behind a cut: a state that is detached between iterations, as it should be."""
     facts = q.facts
     node = facts.trace.tensors[hop.a]["node"]
     if node is None:
@@ -237,14 +237,14 @@ def _used_up(q: Question, hop: Hop, run: Pass) -> bool:
 
 
 def _depends(q: Question, inner: Pass, from_it: set[int]) -> bool:
-    """Whether the gradient that a pass gave changes with the tensor: a rule on its way saved something computed from the tensor."""
+    """Whether a pass's gradient depends on the tensor: a rule on the path saved something computed from it."""
     trace = q.facts.trace
     nodes = q.facts.behind(inner.event["roots"])
     return q.reaches(inner) and any(t in from_it for n in nodes for _, t, *_ in trace.nodes[n]["saved"])
 
 
 def _partly_cut(q: Question) -> Why | None:
-    """Besides the ways that the gradient came by, there is another from the tensor to the loss, which is cut."""
+    """Besides the gradient's paths there is another one from the tensor to the loss, which is cut."""
     facts = q.facts
     run = _run_at(q, facts.grads[q.t][-1])
     root = facts.root_of(run) if run else None
@@ -300,7 +300,7 @@ def _partly_cut(q: Question) -> Why | None:
     )
 
 
-#: Operations that compare two tensors element by element.
+#: Operations that compare two tensors elementwise.
 _COMPARE = {"sub", "rsub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"}
 
 
@@ -341,7 +341,7 @@ def _dims(q: Question, t: int) -> int:
 
 
 def _unexpanded(q: Question, t: int, n: int) -> int:
-    """What node n was given before its own line expanded it to t."""
+    """The operand of node n before its own line expanded it to t."""
     facts = q.facts
     k = facts.maker.get(t)
     e = facts.events[k] if k is not None else {}
@@ -352,7 +352,7 @@ def _unexpanded(q: Question, t: int, n: int) -> int:
 
 
 def _computed(q: Question) -> Why:
-    """Nothing stands out: say what the gradient is made of."""
+    """Nothing is wrong: say what the gradient consists of."""
     facts = q.facts
     k = facts.grads[q.t][-1]
     run = _run_at(q, k)

@@ -1,5 +1,5 @@
-"""Without a recording: what tensors and their graph can tell by themselves. Reads public attributes only, so real PyTorch
-tensors can be asked as well.
+"""Without a recording: what tensors and their graph reveal by themselves. Reads public attributes only, so it works on tensors of
+real PyTorch as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _RECORD = "To see the lines, run the computation again inside `with lab.record()
 
 
 def absent(recording: Any, x: Any, name: str) -> Why | None:
-    """The answer about a leaf that the last recording, in which passes ran, never met; None if this is not such a one."""
+    """The answer about a leaf that the last recording never met although passes ran in it; None for any other tensor."""
     if (
         recording.running
         or not x.requires_grad
@@ -62,7 +62,7 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
 
 
 def _made_anew(facts: Facts, x: Any, name: str) -> int | None:
-    """The event at which the program made a parameter of other numbers and gave it this name, after that had been used."""
+    """The event at which the program made a new parameter and gave it this name, after the name had been used."""
     last = name.rpartition(".")[2]
     for k, e in enumerate(facts.events):
         where = facts.place(k)
@@ -79,7 +79,7 @@ def _made_anew(facts: Facts, x: Any, name: str) -> int | None:
 
 
 def outside(recording: Any, x: Any, name: str) -> Why | None:
-    """The answer about a tensor that the last recording met and whose `.grad` is not what it left; None for another one."""
+    """The answer about a tensor that the last recording met and whose `.grad` has changed since; None for any other tensor."""
     grad = _grad(x) if recording.knows(x) else None
     if recording.running or grad is None:
         return None
@@ -216,7 +216,7 @@ def _answer(cause: str, question: str, *sentences: str, fix: str = "") -> Why:
 
 def _grad(x: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # asking a non-leaf for .grad is what this is about
+        warnings.simplefilter("ignore")  # reading .grad of a non-leaf is intended here
         return x.grad
 
 

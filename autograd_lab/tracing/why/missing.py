@@ -1,4 +1,4 @@
-"""`.grad` is None: because of the tensor itself, of the way from the loss, or of the backward pass."""
+"""`.grad` is None: because of the tensor itself, the path from the loss, or the backward pass."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def needs_none(q: Question) -> Why:
 
 
 def _make_it_require(q: Question) -> str:
-    """What to do about a leaf whose flag nobody set."""
+    """What to do about a leaf whose flag was never set."""
     name = q.name
     if not q.facts.named(q.t):
         return "make it with requires_grad=True, before it is used."
@@ -150,7 +150,7 @@ def _make_it_require(q: Question) -> str:
 
 
 def _without_effect(q: Question) -> Why | None:
-    """The program tried to set the flag, in a way that does nothing; or a call made a frozen tensor."""
+    """The program tried to set the flag, without effect; or a call returned a frozen tensor."""
     facts, name = q.facts, q.name
     for source, s in cures.idle_flags(q):
         text = source.lines[s.lineno].strip()
@@ -206,7 +206,7 @@ def _frozen(q: Question, k: int) -> Why:
     )
 
 
-#: Operations that are given whole numbers to choose elements by.
+#: Operations that select elements by integers.
 _TAKE_INDICES = {
     "nll_loss", "nll_loss2d", "nll_loss_nd", "cross_entropy", "cross_entropy_loss", "embedding", "embedding_bag", "index", "index_select",
     "gather", "scatter", "scatter_add", "take", "one_hot", "index_put", "index_add", "take_along_dim",
@@ -303,7 +303,7 @@ def _updated_from(q: Question, t: int) -> int | None:
 
 
 def _place_of(q: Question, t: int, k: int) -> str:
-    """What the program calls the place that t was put in at event k: its name, or what the line reads the `.grad` of."""
+    """The program's name for where t was stored at event k: its name, or what the line reads the `.grad` of."""
     facts = q.facts
     where = facts.place(k)
     read = where[0].updated(where[1]) if where is not None else []
@@ -439,13 +439,13 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
         + " before backward().",
         edits=cures.keep_gradient(q, name, k)
         if facts.named(t) and (q.stopped is None or cures.reads_none(q, q.stopped))
-        else (),  # the program would stop all the same
+        else (),  # the program would stop in any case
         k=k,
     )
 
 
 def _asked_before(q: Question) -> Why | None:
-    """retain_grad was called on another tensor, which had the name before."""
+    """retain_grad was called on the tensor that had the name before."""
     facts, t, name = q.facts, q.t, q.name
     own, k = facts.trace.tensors[t]["name"], facts.maker.get(t)
     former = [
@@ -469,7 +469,7 @@ def _asked_before(q: Question) -> Why | None:
 
 
 def no_longer_a_leaf(q: Question) -> Why | None:
-    """A computed tensor that the learner takes for a leaf: it has the name of one, or was computed from one on the line that made it."""
+    """A computed tensor that the learner mistakes for a leaf: it has the name of one, or was computed from one on the line that made it."""
     facts, t, name = q.facts, q.t, q.name
     found = _overwritten(q, t)
     if found is not None:
@@ -506,7 +506,7 @@ def flag_last(q: Question, t: int, name: str) -> str:
     return f"make the numbers first and set the flag last: {name} = (...).requires_grad_()."
 
 
-# -- a leaf, or a computed tensor that asked ----------------------------------------------------------
+# -- a leaf, or a tensor with retain_grad() -----------------------------------------------------------
 
 
 def _leaf(q: Question, runs: list[Pass]) -> Why:
@@ -619,7 +619,7 @@ def _left_out(q: Question, run: Pass) -> Why | None:
 
 
 def _lost(q: Question, run: Pass) -> Why | None:
-    """A node on the way got a gradient and sent None."""
+    """A node on the path got a gradient and sent None."""
     facts = q.facts
     goal = facts.node_of(q.t)
     for k, e in facts.during(run, "vjp"):
@@ -664,7 +664,7 @@ def _too_late(q: Question) -> Why | None:
     )
 
 
-# -- the way from the tensor to the loss --------------------------------------------------------------
+# -- the path from the tensor to the loss -------------------------------------------------------------
 
 #: Operations that draw at random with their operands as probabilities or parameters.
 DRAWS = {"normal", "bernoulli", "poisson", "multinomial", "binomial", "standard_gamma", "sample_dirichlet"}
@@ -693,7 +693,7 @@ _CUT = {
 
 
 def _as_written(q: Question, hop: Hop) -> Hop:
-    """The cut by what the student called: a draw, or a copy, whatever the code behind it does."""
+    """The cut in terms of the student's call: a draw, or a copy, whatever its implementation does."""
     if _drawn(q, hop):
         return replace(hop, cut="sampled")
     copies = hop.cut == "detached" and in_a_library(q, hop)
@@ -719,7 +719,7 @@ def _by_condition(q: Question, hop: Hop) -> bool:
 
 
 def cut_words(q: Question, hop: Hop) -> str:
-    """What happened at a cut, as half a sentence."""
+    """What happened at a cut, as a clause."""
     facts, e = q.facts, q.facts.events[hop.k]
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
@@ -777,14 +777,14 @@ _MEND = {
 
 
 def _copies(text: str) -> bool:
-    """Whether a line gives tensors to `torch.Tensor([...])` or the like, which takes their numbers."""
+    """Whether a line passes tensors to `torch.Tensor([...])` or a similar function, which copies their numbers."""
     return re.search(r"\b(\w*Tensor|tensor|as_tensor)\(", text) is not None and not re.search(
         r"\.item\(|\.tolist\(|\b(float|int)\(", text
     )
 
 
 def _left_by(q: Question, k: int) -> str:
-    """How numbers left the graph at event k, by the call that the student wrote."""
+    """How numbers left the graph at event k, in terms of the student's call."""
     text, how = q.facts.text(k), q.facts.events[k].get("how", "item")
     if f".{how}(" in text:
         return f"by .{how}()"
@@ -865,7 +865,7 @@ def cut_answer(
 
 
 def in_a_library(q: Question, hop: Hop) -> bool:
-    """Whether it is not the student's code that cut the way here, but code behind a call such as load_state_dict()."""
+    """Whether library code behind a call such as load_state_dict() cut the path here, not the student's code."""
     facts = q.facts
     if hop.cut == "detached":
         return bool(facts.text(hop.k)) and "detach" not in facts.text(hop.k)
@@ -888,7 +888,7 @@ _COPIES = re.compile(
 
 
 def _source_of(q: Question, hop: Hop) -> str:
-    """What the numbers were copied of: its name, or what it was computed from."""
+    """The source of the copied numbers: its name, or what it was computed from."""
     facts = q.facts
     if facts.named(hop.a) or q.t not in facts.ancestors(hop.a):
         return facts.name(hop.a)
@@ -939,7 +939,7 @@ def cut_lines(q: Question, hop: Hop) -> list[Line]:
 
 
 def _choice(q: Question, end: int, until: int) -> Hop | None:
-    """Where whole numbers, or a yes or no, were computed from the tensor that chose an element, or a branch, on the way to `end`."""
+    """Where integers or booleans were computed from the tensor and then selected an element, or a branch, on the path to `end`."""
     facts = q.facts
     parts = {b for a in (end, *facts.ancestors(end)) for b in facts.memory(a)}
     made = [facts.place(k) for a in sorted(parts) for k in (facts.maker.get(a), *facts.writes.get(a, ()))]
@@ -956,7 +956,7 @@ def _choice(q: Question, end: int, until: int) -> Hop | None:
 
 
 def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
-    """Why no gradient flows from tensor `end` to the tensor asked about: where the way was cut."""
+    """Why no gradient flows from tensor `end` to the tensor asked about: where the path was cut."""
     facts, t, name = q.facts, q.t, q.name
     target = facts.name(end)
     here = facts.at(run.start, "the pass starts here") if run else []

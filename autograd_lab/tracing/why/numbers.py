@@ -1,4 +1,4 @@
-"""What the numbers of a trace say: values at a time, local derivatives element by element, where a dtype ends."""
+"""What the numbers of a trace say: values at an event, elementwise local derivatives, the limits of a dtype."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .facts import Facts
 
 
 class Limits(NamedTuple):
-    """Where the numbers of a dtype end: the smallest above 0, the largest, and the relative rounding."""
+    """The limits of a dtype: the smallest number above 0, the largest, and the relative rounding."""
 
     tiny: float
     most: float
@@ -25,9 +25,9 @@ LIMITS = {
     "float64": Limits(2.0**-1074, 1.7976e308, 2.0**-52),
 }
 
-MOST = 64  # of larger values the trace has only a summary
+MOST = 64  # for larger values the trace has only a summary
 
-#: Operations that give one number for each number of their operand.
+#: Operations with one result for each element of their operand.
 POINTWISE = {
     "relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink", "leaky_relu", "elu", "celu",
     "selu", "clamp", "clamp_min", "clamp_max", "round", "floor", "ceil", "trunc", "sign", "sgn", "frac", "sigmoid", "tanh",
@@ -35,7 +35,7 @@ POINTWISE = {
     "maximum", "minimum", "where", "masked_fill", "fmod", "remainder", "cosh", "sinh", "atan", "mul", "div", "erfc", "square",
 }  # fmt: skip
 SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
-#: Normalizations: the mean of what they give is always 0, before a scale of their own.
+#: Normalizations: the mean of their results is always 0, before their own scale.
 NORMALIZED = {
     "native_layer_norm", "layer_norm", "native_batch_norm", "batch_norm", "native_group_norm", "group_norm", "instance_norm",
     "cudnn_batch_norm",
@@ -61,7 +61,7 @@ Column = list[tuple[int, float]]
 
 
 class Numbers:
-    """The numbers behind the facts of one trace."""
+    """Look-ups of numbers in one trace."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
@@ -70,7 +70,7 @@ class Numbers:
         self._held = self._writes()
 
     def _writes(self) -> dict[int, list[tuple[int, int, int]]]:
-        """Of tensors that were written: (event, the value since then, the tensor that the event wrote), also through views and aliases."""
+        """For each written tensor: (event, the value since then, the tensor that the event wrote), also through views and aliases."""
         same: dict[int, set[int]] = {}  # tensors of one shape that share their memory
         for e in self.facts.events:
             if (
@@ -102,12 +102,12 @@ class Numbers:
         return np.array(self.facts.numbers(v), dtype=np.float64).reshape(self.trace.values[v]["shape"])
 
     def flat(self, v: int | None) -> np.ndarray | None:
-        """Those numbers in one row."""
+        """Those numbers, flattened."""
         found = self.array(v)
         return None if found is None else found.reshape(-1)
 
     def value(self, t: int, k: int) -> int | None:
-        """The value tensor `t` had just before event k; a `.grad` has the one that its tensor's events tell."""
+        """The value of tensor `t` just before event k; that of a `.grad` comes from its tensor's events."""
         facts = self.facts
         owner = self.trace.tensors[t].get("grad_of")
         if owner is not None:
@@ -136,16 +136,16 @@ class Numbers:
         return prod(self.trace.tensors[t]["shape"]) == 0
 
     def limits(self, v: int | None) -> Limits:
-        """Where the dtype of a value ends."""
+        """The limits of a value's dtype."""
         dtype = "" if v is None else self.trace.values[v]["dtype"]
         return LIMITS.get(dtype, LIMITS["float32"])
 
     def op(self, n: int) -> str:
-        """What a node's operation is called, without the underscores of its in-place or internal form."""
+        """The name of a node's operation, without the underscores of its in-place or internal form."""
         return plain_op(self.trace.nodes[n]["op"])
 
     def operand(self, n: int, i: int) -> int | None:
-        """The place, among the inputs of node `n`, of the one that edge `i` leads to: PyTorch's nodes leave out a condition."""
+        """The index, among the inputs of node `n`, of the one that edge `i` leads to: PyTorch's nodes omit a condition."""
         node = self.trace.nodes[n]
         inputs, edges = node["inputs"], node["edges"]
         if i < len(edges) and edges[i] is not None and len(edges) != len(inputs):
@@ -170,7 +170,7 @@ class Numbers:
         return prod(out) // max(1, prod(shape))
 
     def factor(self, n: int, i: int) -> float:
-        """The largest number that node `n` multiplies by on the way to operand `i`; 0 if it is not known."""
+        """The largest factor of node `n` for operand `i`; 0 if it is not known."""
         op, inputs = self.op(n), self.trace.nodes[n]["inputs"]
         if op in ("mul", "mm", "bmm", "addmm", "mv") and len(inputs) > 1:
             others = [t for j, t in enumerate(inputs) if j != i and not (op == "addmm" and j == 0)]
@@ -185,7 +185,7 @@ class Numbers:
     def column(self, n: int, i: int, c: int, k: int) -> Column | None:
         """The derivatives of the results of node `n` by element `c` of operand `i`, None where they are not known.
 
-        k   the event "vjp" of the node: what it got and sent tells the derivatives of a pointwise operation
+        k   the event "vjp" of the node: its messages give the derivatives of a pointwise operation
         """
         key = (n, i, k)
         if key not in self._columns:
@@ -204,7 +204,7 @@ class Numbers:
         return None
 
     def _by_rule(self, n: int, i: int, k: int) -> dict[int, Column] | None:
-        """The derivatives worked out here, for the rules that a larger network is made of."""
+        """The derivatives computed here, for the rules that a larger network consists of."""
         node = self.trace.nodes[n]
         if node["kind"] != "op" or i >= len(node["inputs"]) or len(node["outputs"]) != 1:
             return None
@@ -302,7 +302,7 @@ class Numbers:
         return zip(results, spread, np.broadcast_to(factor, out).reshape(-1), strict=True)
 
     def _seen(self, n: int, i: int, k: int, shape: list[int], out: list[int]) -> dict[int, Column] | None:
-        """Of a pointwise operation: what was sent divided by what came in, where something came in."""
+        """For a pointwise operation: the outgoing gradient divided by the incoming one, where that is not 0."""
         e = self.facts.events[k]
         known = {r.get("structure") for r in self.trace.nodes[n].get("jacobian") or () if r["operand"] == i}
         if shape != out or not (self.op(n) in POINTWISE or known & {"diagonal", "identity"}):
@@ -313,25 +313,25 @@ class Numbers:
             return None
         columns: dict[int, Column] = {}
         for c, (came, went) in enumerate(zip(g, sent, strict=True)):
-            slope = went / came if came else 1.0  # where nothing came in, the reason lies further on
+            slope = went / came if came else 1.0  # where nothing came in, the reason is elsewhere
             columns[c] = [(c, slope)] if slope else []
         return columns
 
     # -- words ----------------------------------------------------------------------------------------
 
     def element(self, t: int, c: int) -> str:
-        """What to call element `c` of a tensor, such as "w[0, 2]"."""
+        """The name of element `c` of a tensor, such as "w[0, 2]"."""
         name, shape = self.facts.name(t), self.trace.tensors[t]["shape"]
         return element(name, shape, c)
 
 
 def plain_op(op: str) -> str:
-    """The name of an operation as the user knows it; a node's name that was all that is known ("maskedfill") gets its words back."""
+    """The name of an operation as the user knows it; one derived from a node's name ("maskedfill") gets its underscores back."""
     return _BY_LETTERS.get(op.replace("_", ""), op.strip("_"))
 
 
 def element(name: str, shape: list[int], c: int) -> str:
-    """What to call element `c` of something of a shape, such as "w[0, 2]"."""
+    """The name of element `c` of a value of a shape, such as "w[0, 2]"."""
     if not shape:
         return name
     place = ", ".join(str(int(j)) for j in np.unravel_index(c, shape))

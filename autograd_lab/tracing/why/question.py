@@ -10,7 +10,7 @@ from .facts import Facts, Pass
 
 @dataclass
 class Question:
-    """What is asked: why the gradient of tensor `t` (from `loss`, if one is named) is what it is."""
+    """The question why the gradient of tensor `t` (from `loss`, if one is named) is what it is."""
 
     facts: Facts
     t: int
@@ -24,7 +24,7 @@ class Question:
 
     @property
     def words(self) -> str:
-        """The question, with what `.grad` is now."""
+        """The question in words, with the current `.grad`."""
         v = self.facts.grad_now(self.t)
         owner = self.name if self.facts.named(self.t) else f"({self.name})"
         if v is None:
@@ -67,7 +67,7 @@ class Question:
         return k
 
     def passes(self) -> list[Pass]:
-        """The passes that are meant: those from the loss, if one was named."""
+        """The relevant passes: those from the loss, if one was named."""
         runs = self.facts.passes
         if self.loss is None:
             return runs

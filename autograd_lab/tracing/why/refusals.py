@@ -10,7 +10,7 @@ from .question import Question
 
 
 class Refusal(NamedTuple):
-    """One message, by a pattern, and what it says to a learner; {1}, {2}: groups of the pattern; {line}: the line that stopped."""
+    """One message, as a pattern, and its explanation for a learner; {1}, {2}: groups of the pattern; {line}: the line that stopped."""
 
     pattern: str
     cause: str
@@ -202,7 +202,7 @@ REFUSALS = (
     ),
 )
 
-#: Words of a message that speaks of gradients, if no pattern knows it.
+#: Words by which an unknown message is recognized as one about gradients.
 _ABOUT_GRADIENTS = re.compile(
     r"\bgrad|gradient|backward|autograd|\bleaf\b|in-?place|\bviews?\b|\bgraph|\bhooks?\b|saved|inference|differentia|derivative|"
     r"\bversion|\bctx\b|mark_dirty|\bFunction\b|forward AD|forward method|setup_context|[Dd]ual|tangent|Final callbacks|"
@@ -211,7 +211,7 @@ _ABOUT_GRADIENTS = re.compile(
 
 
 def about_gradients(message: str) -> bool:
-    """Whether an error message is one of autograd's, and so no business of shapes or of plain Python."""
+    """Whether an error message is one of autograd's, rather than about shapes or plain Python."""
     return refusal(message) is not None or _ABOUT_GRADIENTS.search(message) is not None
 
 

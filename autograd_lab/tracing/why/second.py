@@ -1,4 +1,4 @@
-"""A second derivative that is not there, though the first was computed with create_graph=True: the first one is constant."""
+"""A missing second derivative, though the first was computed with create_graph=True: the first one is constant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .question import Question
 
 
 def constant_derivative(q: Question) -> Why | None:
-    """Says so if what was differentiated last was made of a derivative in which the tensor asked about does not occur."""
+    """The answer if what was differentiated last consists of a derivative that does not depend on the tensor asked about."""
     facts = q.facts
     root, until, k = _root(q)
     if root is None or q.t == root:
@@ -25,7 +25,7 @@ def constant_derivative(q: Question) -> Why | None:
 
 
 def _root(q: Question) -> tuple[int | None, int, int]:
-    """The tensor that backward was called on last, if no gradient came of it for the tensor asked about; the event of the call."""
+    """The tensor that backward was called on last, if it gave the tensor asked about no gradient; the event of the call."""
     facts = q.facts
     error = next((k for k in reversed(range(len(facts.events))) if facts.events[k]["k"] == "error"), None)
     if error is not None:
@@ -40,13 +40,13 @@ def _root(q: Question) -> tuple[int | None, int, int]:
 
 
 def _has_function(q: Question, run: Pass) -> bool:
-    """Whether a custom Function stands between: what its backward leaves out of the graph nobody can tell."""
+    """Whether a custom Function is in between: what its backward leaves out of the graph is unknown."""
     nodes = q.facts.behind(run.event["roots"]) & q.facts.leading_to(q.facts.node_of(q.t))
     return any(q.facts.trace.nodes[n]["kind"] == "function" for n in nodes)
 
 
 def _only_cut_inside(q: Question, root: int, until: int, run: Pass) -> bool:
-    """Whether the program did not cut the way itself: what is cut was computed by the pass."""
+    """Whether the program did not cut the path itself: what is cut was computed by the pass."""
     hops = q.facts.way(q.t, root, until) or []
     return all(q.facts.inside[hop.k] == run.p for hop in hops if hop.cut)
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from ..trace import Record
 from .answer import Edit
 
-_MOST_TRIES = 40  # lines cut off from the end of a function whose last statement the trace has only in part
+_MOST_TRIES = 40  # lines dropped from the end of a function whose last statement is incomplete in the trace
 
 Compound = ast.For | ast.While | ast.With | ast.FunctionDef
 
@@ -25,7 +25,7 @@ class Source:
 
     @cached_property
     def trees(self) -> list[ast.Module]:
-        """The pieces that lie together, parsed, with the line numbers of the file."""
+        """The contiguous pieces, parsed, with the line numbers of the file."""
         found = []
         for first, piece in self._pieces():
             for end in range(len(piece), max(0, len(piece) - _MOST_TRIES), -1):
@@ -54,7 +54,7 @@ class Source:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """What each node of the trees stands in."""
+        """The parent of each node of the trees."""
         return {
             inner: node
             for tree in self.trees
@@ -63,7 +63,7 @@ class Source:
         }
 
     def statements(self) -> Iterator[ast.stmt]:
-        """All statements that hold no others, in order."""
+        """All statements that contain no others, in order."""
         for tree in self.trees:
             for node in ast.walk(tree):
                 if isinstance(node, ast.stmt) and not hasattr(node, "body"):
@@ -83,7 +83,7 @@ class Source:
         return isinstance(around, ast.Module) or around.lineno != node.lineno  # type: ignore[attr-defined]
 
     def around(self, n: int, *kinds: type) -> list[Compound]:
-        """The compound statements of some kinds that line n stands in, innermost first."""
+        """The compound statements of some kinds around line n, innermost first."""
         found: list[Compound] = []
         for tree in self.trees:
             for node in ast.walk(tree):
@@ -145,7 +145,7 @@ class Source:
         return []
 
     def filled_on(self, n: int) -> list[str]:
-        """What line n puts something into: the names it assigns or adds to, and the lists it appends to."""
+        """The targets of line n: the names that it assigns or adds to, and the lists that it appends to."""
         found = self.targets(n)
         for s in self.statements():
             if s.lineno <= n <= (s.end_lineno or s.lineno):
@@ -174,7 +174,7 @@ class Source:
             found |= more
 
     def knows(self, n: int, name: str) -> bool:
-        """Whether the function that line n stands in, or the program where it stands in none, has a variable of this name."""
+        """Whether the function around line n, or the program if there is none, has a variable of this name."""
         function = next(iter(self.around(n, ast.FunctionDef)), None)
         if isinstance(function, ast.FunctionDef):
             return any(
@@ -196,7 +196,7 @@ class Source:
         return any(first == word for text in self.lines.values() for word in _words(text))
 
     def indent(self, n: int) -> str:
-        """The white space line n begins with."""
+        """The indentation of line n."""
         text = self.lines.get(n, "")
         return text[: len(text) - len(text.lstrip())]
 
@@ -228,7 +228,7 @@ class Patch:
         return self
 
     def delete(self, n: int) -> Patch:
-        """Line n goes; a block that held nothing else gets a `pass`."""
+        """Line n is deleted; a block that would be empty gets a `pass`."""
         statement = self.source.statement(n)
         body = getattr(self.source.parents.get(statement), "body", []) if statement is not None else []
         if len(body) == 1:
@@ -237,28 +237,28 @@ class Patch:
         return self
 
     def gone(self, n: int) -> Patch:
-        """Line n goes, whatever it is."""
+        """Line n is deleted, whatever it is."""
         self._now[n] = None
         return self
 
     def dedented(self, n: int, by: int) -> Patch:
-        """Line n stands so many columns further left."""
+        """Line n moves left by so many columns."""
         text = self.source.lines.get(n, "")
         self._now[n] = text[by:] if not text[:by].strip() else text
         return self
 
     def before(self, n: int, text: str) -> Patch:
-        """`text` is put before line n."""
+        """`text` is inserted before line n."""
         self._before.setdefault(n, []).append(textwrap.indent(text, self.source.indent(n)))
         return self
 
     def after(self, n: int, text: str) -> Patch:
-        """`text` is put after line n."""
+        """`text` is inserted after line n."""
         self._after.setdefault(n, []).append(textwrap.indent(text, self.source.indent(n)))
         return self
 
     def rewrite(self, n: int, change: Callable[[ast.AST], ast.AST | None]) -> Patch | None:
-        """Line n with every expression that `change` gives another one for; None if there is none or it cannot be told."""
+        """Line n with the expressions that `change` replaces; None if there are none or the line cannot be parsed."""
         statement = self.source.statement(n)
         if statement is None:
             return None
@@ -281,7 +281,7 @@ class Patch:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces the outermost expressions for which there is another."""
+    """Replaces the outermost expressions that have a replacement."""
 
     def __init__(self, change: Callable[[ast.AST], ast.AST | None]) -> None:
         self.change = change

@@ -1,8 +1,8 @@
-"""`.grad` holds nan or inf: the first event, forward before backward, at which one was born.
+"""`.grad` contains nan or inf: the first event, forward before backward, that produced one.
 
-From the gradient the messages with nan (or inf) are followed back through the pass to the rule that made it out of finite ones. If that
-rule computed with a nan or an inf of the forward pass, that one is followed back too, through the operations, writes and updates,
-into an earlier pass if need be. Where it ends is the birthplace.
+From the gradient, messages with nan (or inf) are followed back through the pass to the rule that made it from finite ones. If that
+rule computed with a nan or an inf of the forward pass, that one is followed back too, through operations, writes and updates,
+if necessary into an earlier pass. The place where this ends is the origin.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DOMAIN = {
     "erfinv": ("erfinv of a number outside of -1 to 1", lambda x: abs(x) > 1),
     "lgamma": ("lgamma of a number where it is not defined", lambda x: x <= 0),
 }
-#: Where an operation is infinite, in words.
+#: Where an operation is infinite, as text.
 _POLE = {
     "log": ("log of 0 is -inf", lambda x: x == 0),
     "log2": ("log2 of 0 is -inf", lambda x: x == 0),
@@ -106,7 +106,7 @@ _SAFE = {
     "acos": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
     "asin": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
 }
-#: Operations whose result can be larger than anything that went in.
+#: Operations whose result can be larger than any of their operands.
 _GROWS = {
     "exp", "expm1", "exp2", "cosh", "sinh", "pow", "square", "mul", "add", "sub", "rsub", "div", "reciprocal", "mm", "addmm", "bmm",
     "baddbmm", "mv", "dot", "sum", "prod", "cumsum", "cumprod", "addcmul", "addcdiv", "convolution", "mse_loss", "norm", "var", "std",
@@ -135,9 +135,9 @@ _SELECTS = (
 
 
 class Born(NamedTuple):
-    """Where a nan or inf of the forward pass came from.
+    """The origin of a nan or inf in the forward pass.
 
-    k       the event that made it; of a tensor from outside the event of its first use, or None
+    k       the event that made it; for a tensor from outside the event of its first use, or None
     t       the tensor that has it
     v       the value with it
     kind    "nan" or "inf"
@@ -173,7 +173,7 @@ def wild(q: Question) -> Why:
 
 
 def birth_of(q: Question, run: Pass, t: int, until: int) -> Why:
-    """Where the nan or inf came from that tensor t held before event `until`, for a gradient that it did not reach."""
+    """The origin of the nan or inf that tensor t held before event `until`, for a gradient that it did not reach."""
     search = _Wild(q)
     kind = "nan" if q.facts.nan(search.numbers.value(t, until)) else "inf"
     return search.forward(run, search.origin(t, until, kind))
@@ -185,7 +185,7 @@ def _gradient(e: Record) -> int | None:
 
 
 class _Wild:
-    """The search for one birthplace."""
+    """The search for one origin."""
 
     def __init__(self, q: Question) -> None:
         self.q, self.facts = q, q.facts
@@ -195,11 +195,11 @@ class _Wild:
     # -- the pass -------------------------------------------------------------------------------------
 
     def of(self, t: int, until: int) -> Why:
-        """The birth of the nan or inf in `.grad` of t, as it was just before event `until`."""
+        """The origin of the nan or inf in `.grad` of t, as it was just before event `until`."""
         facts = self.facts
         changes = [k for k in facts.grads[t] if k < until]
         k = changes[-1]
-        while True:  # the first pass that brought it
+        while True:  # the first pass that contained it
             older = changes[changes.index(k) - 1] if changes.index(k) else None
             e = facts.events[k]
             added = e["k"] == "accumulate" and e["old"] is not None and facts.wild(e["old"])
@@ -339,7 +339,7 @@ class _Wild:
         return self._infinite_slope(k, n, i, vjp, bad, turned)
 
     def _turned_finite(self, node: Record, made: int) -> Born | None:
-        """An inf born on the way to a node that an operation made finite again, as 1 / inf is 0; not one that was only left out."""
+        """An inf on the path to a node that an operation made finite again, as 1 / inf is 0; not one that was only left out."""
         facts = self.facts
         row = list(node["inputs"])
         for t in row:
@@ -362,7 +362,7 @@ class _Wild:
         return self.numbers.value(t, made)
 
     def _written_since(self, node: Record, made: int, k: int) -> Why | None:
-        """A saved tensor got nan or inf by a write after the node was made."""
+        """A write after the node was made put nan or inf into a saved tensor."""
         for t in dict.fromkeys([*node["inputs"], *node["outputs"]]):
             for w, v, _ in self.numbers.written(t):
                 if made < w < k and self.facts.wild(v):
@@ -385,7 +385,7 @@ class _Wild:
         )
 
     def _steep(self, n: int, i: int, bad: int | None) -> str:
-        """The numbers of the operand for which the derivative of node n is infinite, in words; '' if it has none."""
+        """The numbers of the operand for which the derivative of node n is infinite, as text; '' if it has none."""
         facts, op = self.facts, self.numbers.op(n)
         node = facts.trace.nodes[n]
         test = _STEEP.get(op)
@@ -442,7 +442,7 @@ class _Wild:
         )
 
     def _grew(self, run: Pass, births: Births, k: int, n: int, bad: int | None, vjp: Record | None) -> Why:
-        """Finite numbers became too large for the dtype on the way back."""
+        """Finite numbers became too large for the dtype in the backward pass."""
         facts = self.facts
         node = facts.trace.nodes[n]
         for t in node["inputs"]:
@@ -466,7 +466,7 @@ class _Wild:
     # -- hidden in the forward pass -------------------------------------------------------------------
 
     def _hider(self, births: Births, run: Pass, n: int, vjp: Record, bad: int | None) -> int | None:
-        """A node between the loss and n that passes on only some elements, if the loss is finite and 0 came in where nan went out."""
+        """A node between the loss and n that passes only some elements on, if the loss is finite and 0 came in where nan went out."""
         facts = self.facts
         root = facts.root_of(run)
         incoming = next((v for v in vjp["in"] if v is not None), None)
@@ -526,7 +526,7 @@ class _Wild:
         )
 
     def _of_inf_before(self, born: Born) -> Born:
-        """If a nan was made of an inf that an operation had given before, that inf was the first."""
+        """If a nan was made from an earlier operation's inf, that inf came first."""
         for t, v in born.inputs if born.kind == "nan" else ():
             if self.facts.wild(v):
                 first = self.origin(t, born.k or 0, "inf")
@@ -537,7 +537,7 @@ class _Wild:
     # -- the forward pass -----------------------------------------------------------------------------
 
     def origin(self, t: int, until: int, kind: str) -> Born:
-        """Where the nan (or inf) in tensor t came from, looking back from event `until`."""
+        """The origin of the nan (or inf) in tensor t, looking back from event `until`."""
         facts = self.facts
         test = facts.nan if kind == "nan" else facts.wild
         for _ in range(len(facts.events) + 1):
@@ -576,7 +576,7 @@ class _Wild:
         )
 
     def _maker(self, t: int, until: int, test: Test) -> tuple[int, int] | None:
-        """The event before `until` that gave t what it holds, and the tensor it wrote or made: a write through a view or alias counts."""
+        """The event before `until` that gave t its value, and the tensor that it wrote or made: a write through a view or alias counts."""
         facts = self.facts
         writes = [(w, a) for w, v, a in self.numbers.written(t) if w < until and test(v)]
         made = facts.maker.get(t)
@@ -586,12 +586,12 @@ class _Wild:
         return (made, t) if made is not None and made < until else None
 
     def forward(self, run: Pass, born: Born) -> Why:
-        """The answer for a nan or inf born in the forward pass."""
+        """The answer for a nan or inf from the forward pass."""
         facts = self.facts
         if born.k is not None and facts.events[born.k]["k"] == "inplace":
             born = self._of_inf_before(born)
             former = next((t for t, v in born.inputs if t == born.t and facts.wild(v)), None)
-            if former is not None:  # the inf that it held came by an earlier update
+            if former is not None:  # its inf came from an earlier update
                 return self.forward(run, self.origin(former, born.k or 0, "inf"))
         if born.k is not None and not born.outside:
             grown = self._update_of(born)
@@ -626,7 +626,7 @@ class _Wild:
         )
 
     def _update_of(self, born: Born) -> Why | None:
-        """An update of a leaf made it nan or inf out of finite numbers."""
+        """An update of a leaf turned finite numbers into nan or inf."""
         facts = self.facts
         e = facts.events[born.k or 0]
         if e["k"] != "inplace" or e.get("n") is not None or not born.inputs:
@@ -672,7 +672,7 @@ class _Wild:
         return None
 
     def _namesakes(self, leaf: int) -> list[int | None]:
-        """The values of the leaves that had this name one after the other, up to this one."""
+        """The successive values of the leaves of this name, up to this one."""
         tensors, name = self.facts.trace.tensors, self.facts.trace.tensors[leaf]["name"]
         found = [
             a
@@ -743,7 +743,7 @@ class _Wild:
         return f" ({places if self.facts.named(t) else places.replace(f' of {self.facts.name(t)}', '')})"
 
     def _of_infinities(self, run: Pass, born: Born, infinite: list[tuple[int, int | None]]) -> Why:
-        """A nan made of inf: if that inf was born in the recording, not chosen by the user, it is the first event."""
+        """A nan made from inf: if that inf arose in the recording, not chosen by the user, it is the first event."""
         facts = self.facts
         op = self._op(born)
         t, v = infinite[0]
@@ -796,7 +796,7 @@ class _Wild:
         )
 
     def _masked_row(self, born: Born, v: int | None) -> str | None:
-        """Which row of a softmax's operand is nothing but -inf; None if there is none."""
+        """The row of a softmax's operand that consists of -inf only; None if there is none."""
         x = self.numbers.array(v)
         if x is None:
             return "a row" if not any(math.isinf(y) and y > 0 for y in self.facts.numbers(v)[:2]) else None
@@ -851,7 +851,7 @@ class _Wild:
         return None if root is None else self.numbers.value(root, run.start)
 
     def _sentence(self, born: Born) -> str:
-        """What the operation gave, and of which numbers."""
+        """The result of the operation, and the numbers that led to it."""
         facts, op = self.facts, self._op(born)
         given = [f"{facts.name(a)} = {facts.say(v)}" for a, v in born.inputs if not facts.is_constant(a)]
         which = self._culprits(born, op)
@@ -863,7 +863,7 @@ class _Wild:
         )
 
     def _culprits(self, born: Born, op: str) -> str:
-        """The operand's numbers that did it, with their places, where they can be told."""
+        """The operand's responsible numbers with their places, if they can be determined."""
         for j, (t, v) in enumerate(born.inputs):
             x = self.numbers.flat(v)
             tests = [table[op][1] for table in (_DOMAIN, _POLE) if op in table]
@@ -883,7 +883,7 @@ class _Wild:
         return ""
 
     def _reason(self, born: Born, op: str) -> tuple[str, str, str]:
-        """(cause, in words, what to do) for an operation that made nan or inf of finite numbers."""
+        """(cause, in words, what to do) for an operation that made nan or inf from finite numbers."""
         fix = _SAFE.get(op, "look at the numbers that go into this line.")
         values = [v for _, v in born.inputs]
         if any(v is not None and 0 in self.facts.trace.values[v]["shape"] for v in values):
@@ -963,7 +963,7 @@ _GROWTH = "keep the numbers small: scale the input, subtract the maximum, or use
 
 
 def _of_inf(op: str) -> str:
-    """What an operation makes nan of, if there is inf in its operands."""
+    """How an operation makes nan from inf in its operands."""
     if op in ("mul", "addcmul"):
         return "0 * inf is nan"
     if op in ("mm", "addmm", "bmm", "mv", "dot"):

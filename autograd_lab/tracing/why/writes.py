@@ -1,6 +1,6 @@
-"""Who wrote over it: numbers, gradients and modes that were changed while nobody counted.
+"""Uncounted writes: numbers, gradients and modes that changed without a new version.
 
-A write through .data or by NumPy, `.data =`, and a write into what ctx keeps as an attribute leave every version as it is: the
+A write through .data or by NumPy, `.data =`, and a write into what ctx keeps as an attribute change no version: the
 pass then uses other numbers than the forward pass did, without an error. Every answer here quotes the line that wrote.
 """
 
@@ -16,7 +16,7 @@ _PRODUCT = {"mul", "mm", "bmm", "matmul", "addmm", "mv", "dot", "linear", "baddb
 
 
 class Write(NamedTuple):
-    """A write that no version counter shows: its event, the tensors whose numbers it changed, and by what."""
+    """A write that no version counter shows: its event, the tensors whose numbers it changed, and the means."""
 
     k: int
     changed: set[int]
@@ -24,7 +24,7 @@ class Write(NamedTuple):
 
 
 def overwritten(q: Question) -> Why | None:
-    """A value that a node had saved was changed between forward and backward, and nobody counted it."""
+    """A value that a node had saved was changed between forward and backward, without a new version."""
     facts = q.facts
     changes = facts.grads.get(q.t)
     if not changes or facts.events[changes[-1]]["k"] == "grad":
@@ -72,7 +72,7 @@ def _matters(q: Question, n: int, t: int, write: Write, on_the_way: set[int]) ->
     """Whether what node n saved as `t` is used for a gradient that goes on to the tensor asked about."""
     node = q.facts.trace.nodes[n]
     if write.by == "data =" and t in node["outputs"]:
-        return False  # of its own result a node saves the memory, not the tensor
+        return False  # for its own result a node saves the memory, not the tensor
     product = node["op"].strip("_") in _PRODUCT
     return any(
         edge is not None and edge[0] in on_the_way and not (product and i < len(node["inputs"]) and node["inputs"][i] == t
@@ -82,7 +82,7 @@ def _matters(q: Question, n: int, t: int, write: Write, on_the_way: set[int]) ->
 
 
 def _called(q: Question, t: int) -> str:
-    """The name of a tensor, or of one whose memory it shows."""
+    """The name of a tensor, or of one whose memory it shares."""
     facts = q.facts
     named = [other for other in (t, *sorted(facts.memory(t))) if facts.named(other)]
     return facts.name(named[0] if named else t)
@@ -146,7 +146,7 @@ def _numbers(q: Question, t: int, write: Write) -> str:
 
 
 def _on_ctx(q: Question, run: Pass, n: int, made: int) -> Why | None:
-    """What a custom Function keeps as an attribute of ctx was written over."""
+    """What a custom Function keeps as an attribute of ctx was overwritten."""
     facts = q.facts
     for name, t, _version in facts.trace.nodes[n].get("kept", ()):
         memory = facts.memory(t, uncounted=True)
@@ -200,7 +200,7 @@ def _before_use(q: Question, run: Pass, writes: list[Write], on_the_way: set[int
 
 
 def cleared_by_hook(q: Question) -> Why | None:
-    """A hook cleared `.grad` in the very pass that filled it."""
+    """A hook cleared `.grad` in the same pass that filled it."""
     facts = q.facts
     changes = facts.grads.get(q.t, [])
     if not changes:
@@ -227,7 +227,7 @@ def cleared_by_hook(q: Question) -> Why | None:
 
 
 def not_given(q: Question, runs: list[Pass], added: list[int]) -> Why | None:
-    """Several passes were added up although zero_grad was called: on something that does not have the tensor."""
+    """Several passes accumulated although zero_grad was called: on an object without the tensor."""
     facts = q.facts
     between = range(runs[0].start, runs[-1].end)
     clears = [
@@ -327,7 +327,7 @@ def no_return(q: Question, n: int, k: int) -> Why | None:
 
 
 def reentrant(q: Question, k: int) -> Why:
-    """A reentrant checkpoint was reached by something else than backward()."""
+    """A reentrant checkpoint was reached by something other than backward()."""
     facts = q.facts
     node = facts.events[k]["n"]
     made = facts.made(node, "checkpointed here") if node is not None else []

@@ -1,7 +1,7 @@
-"""`.grad` is zero, all of it or in places, or next to zero: what the arithmetic of the pass made it so.
+"""`.grad` is zero, wholly or partly, or close to zero: which arithmetic of the pass made it so.
 
-The way back from the gradient to the nodes where a zero was born is births.py. Here a birth becomes an answer, and nothing is said
-of a node that its numbers do not bear out: "flat" if its derivatives are 0, "adds up to a constant" if they are not and their terms
+births.py traces the gradient back to the nodes where a zero arose. Here such a place becomes an answer, and nothing is said
+about a node that its numbers do not support: "flat" if its derivatives are 0, "adds up to a constant" if they are not and their terms
 cancel, "underflow" if a product of numbers other than 0 is below the smallest number of the dtype.
 """
 
@@ -24,7 +24,7 @@ from .wild import birth_of
 
 _BENT = {"threshold", "hardswish", "hardsigmoid", "hardshrink", "softshrink"}
 _CLAMP = {"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6"}
-#: The derivatives of functions of straight pieces, as operations of their own, and what those functions are called.
+#: The derivatives of piecewise linear functions, as operations of their own, and the names of those functions.
 _STRAIGHT = {
     "threshold_backward": "relu", "leaky_relu_backward": "leaky_relu", "hardtanh_backward": "hardtanh",
     "hardsigmoid_backward": "hardsigmoid",
@@ -98,7 +98,7 @@ def although_nan(q: Question, answer: Why) -> Why:
 
 
 def partly_zero(q: Question) -> Why | None:
-    """Why some elements of `.grad` are zero, or all of it is so small that nothing moves; None if neither is so."""
+    """Why some elements of `.grad` are zero, or all are too small to have an effect; None if neither is so."""
     facts = q.facts
     k = facts.grads[q.t][-1]
     run = _run_at(facts, k)
@@ -175,7 +175,7 @@ class _Zeros:
         return self._told(first, members, start + ". ", "")
 
     def _rows_left_out(self) -> Why | None:
-        """Of a large table of embeddings: which rows nobody looked up."""
+        """For a large embedding table: the rows that were not looked up."""
         facts = self.facts
         arrived = [e for _, e in self.births.messages.get((self.node, self.slot), ())]
         if not arrived or any(self.numbers.op(e["n"]) != "embedding" for e in arrived):
@@ -204,7 +204,7 @@ class _Zeros:
         )
 
     def tiny(self) -> Why | None:
-        """The gradient is not zero, but rounding is all that is left of it, or it moves nothing."""
+        """The gradient is not zero, but consists of rounding errors, or has no effect."""
         numbers = self.numbers
         largest = numbers.largest(self.v)
         seeds = [numbers.largest(e["v"]) for _, e in self.births.seeds.values()]
@@ -224,7 +224,7 @@ class _Zeros:
         return self._vanished(largest, factors)
 
     def _moves_nothing(self) -> bool:
-        """Whether subtracting the gradient would leave every number of the tensor as it is, by rounding."""
+        """Whether subtracting the gradient would leave every number of the tensor unchanged, by rounding."""
         w, g = self.numbers.flat(self.numbers.value(self.q.t, self.run.start)), self.numbers.flat(self.v)
         eps = self.numbers.limits(self.v).eps
         return (
@@ -314,7 +314,7 @@ class _Zeros:
         return birth_of(self.q, self.run, root, self.run.start)
 
     def _loss_too(self) -> str:
-        """A loss that is nan is worth a word even where the gradient is zero."""
+        """A nan loss is mentioned even if the gradient is zero."""
         first = self.nan_loss()
         root = self.facts.root_of(self.run)
         if first is None or root is None:
@@ -322,7 +322,7 @@ class _Zeros:
         return f"The loss itself is {self.facts.say(self.numbers.value(root, self.run.start))}: {first.sentences[0]}"
 
     def _one_number(self, born: int) -> Why | None:
-        """A softmax of a single number that every way from a birth at node `born` to the tensor leads through: it lets nothing pass."""
+        """A softmax of a single number on every path from a zero at node `born` to the tensor: no gradient passes it."""
         facts = self.facts
         goal = facts.leading_to(self.node)
         for n in sorted((facts.behind([born]) & goal) - {born}, reverse=True):
@@ -450,7 +450,7 @@ class _Zeros:
         return self.numbers.value(t, self.facts.node_event.get(n, 0) + 1)
 
     def _parallel(self, v: int | None, w: int | None) -> bool:
-        """Whether two values are the same but for a factor."""
+        """Whether two values are proportional."""
         a, b = self.numbers.flat(v), self.numbers.flat(w)
         if a is None or b is None or len(a) != len(b):
             return False
@@ -507,7 +507,7 @@ class _Zeros:
         )
 
     def _constant(self, birth: Birth) -> str:
-        """Why the result of a node adds up to a constant, as far as the incoming gradient asks for it; '' if it does not."""
+        """Why the elements of a node's result that the incoming gradient weighs add up to a constant; '' if they do not."""
         numbers, facts = self.numbers, self.facts
         node, op = facts.trace.nodes[birth.n], numbers.op(birth.n)
         e = facts.events[birth.k]
@@ -539,7 +539,7 @@ class _Zeros:
         return self.numbers.op(n) == "exp" and self.births.even(self.births.applied[n][1]["in"][0])
 
     def _classes(self, n: int) -> int:
-        """Over how many numbers a softmax runs."""
+        """The number of elements that a softmax normalizes."""
         node = self.facts.trace.nodes[n]
         shape = self.facts.trace.tensors[node["inputs"][0]]["shape"]
         dim = (node.get("params") or {}).get("dim", -1)
@@ -556,7 +556,7 @@ class _Zeros:
         return bool((array.max(dim) - array.min(dim) <= 1e-6 * abs(array).max(dim)).all())
 
     def _whole_sum(self, birth: Birth, start: str, more: str, residue: float) -> Why | None:
-        """The same for a node whose derivatives are not known one by one."""
+        """The same for a node without known elementwise derivatives."""
         numbers, op = self.numbers, self.numbers.op(birth.n)
         if op in SOFTMAX and birth.kind == "flat":
             constant = self._constant(birth)
@@ -598,7 +598,7 @@ class _Zeros:
         return all(min(x) > 0 or max(x) < 0 for v in values if (x := facts.numbers(v)))
 
     def _keeps_its_sum(self, birth: Birth) -> bool:
-        """Whether a normalization got the same gradient everywhere: the mean of what it gives is always 0."""
+        """Whether a normalization got the same gradient everywhere: the mean of its results is always 0."""
         if self.numbers.op(birth.n) not in NORMALIZED or birth.i != 0:
             return False
         return self._even_scaled(birth.n, self.facts.events[birth.k]["in"][0])
@@ -637,7 +637,7 @@ class _Zeros:
     # -- products that are too small ------------------------------------------------------------------
 
     def _chain(self, factors: list[Factor]) -> tuple[str, list[Line], int]:
-        """The factors on a way in words, by operation, the ones that shrink most first."""
+        """The factors on a path in words, by operation, the smallest first."""
         ratios: dict[str, list[tuple[float, int]]] = {}
         for f in factors:
             if abs(f.by - 1) > 1e-6:
@@ -714,7 +714,7 @@ class _Zeros:
         )
 
     def _unseen(self) -> Why:
-        """The way back ended before a birth was found."""
+        """The search ended before an origin was found."""
         facts = self.facts
         return self.q.answer(
             "unknown",
@@ -733,7 +733,7 @@ class _Zeros:
         return None
 
     def _flat(self, birth: Birth, members: list[Birth], start: str, more: str) -> Why:
-        """The derivative of the node is 0 there: by what it computes."""
+        """The derivative of the node is 0 there, because of what it computes."""
         facts, numbers = self.facts, self.numbers
         node, op = facts.trace.nodes[birth.n], numbers.op(birth.n)
         own = self._operand(birth)
@@ -900,7 +900,7 @@ class _Zeros:
         )
 
     def _unproven(self, birth: Birth, start: str, more: str) -> Why:
-        """All that the numbers prove: this node was sent something and passed on zeros."""
+        """All that the numbers prove: this node received something and passed on zeros."""
         op = self.numbers.op(birth.n)
         return self._found(
             birth, "unknown", start, f"either the derivatives of {op} are 0 there or what it adds up cancels; the recording does not have "
@@ -913,7 +913,7 @@ class _Zeros:
         return self.numbers.op(n) == "pow" and params.get("exponent") == 0
 
     def _ignored(self, n: int, op: str, birth: Birth, cs: list[int]) -> str:
-        """What says that nothing was counted: targets that are all ignored or weigh 0, rows that are padding."""
+        """Why nothing was counted: all targets are ignored or have weight 0, or the rows are padding."""
         facts, node = self.facts, self.facts.trace.nodes[n]
         params = node.get("params") or {}
         inputs = node["inputs"]
@@ -939,7 +939,7 @@ class _Zeros:
         return ""
 
     def _rows(self, table: int, cs: list[int]) -> list[int]:
-        """The rows of a table in which elements are."""
+        """The rows of a table that contain the elements."""
         width = self.facts.trace.tensors[table]["shape"][-1]
         return sorted({c // width for c in cs}) if width else []
 
@@ -963,7 +963,7 @@ class _Zeros:
         )
 
     def _shrunk(self, t: int, n: int) -> int | None:
-        """The multiplication that made the zeros of t, which node n uses, out of factors that are not 0; None if there is none."""
+        """The multiplication that made the zeros of t, which node n uses, from nonzero factors; None if there is none."""
         facts = self.facts
         while (k := facts.maker.get(t)) is not None and facts.zero(self._value(t, n)):
             made = facts.events[k].get("n")
@@ -977,7 +977,7 @@ class _Zeros:
         return None
 
     def _shrunk_product(self, birth: Birth, factor: int, shrunk: int) -> Why:
-        """A factor became 0 in the forward pass, because it was too small for its dtype."""
+        """A factor underflowed to 0 in the forward pass."""
         facts, node = self.facts, self.facts.trace.nodes[shrunk]
         factors = [facts.say(self._value(a, shrunk)) for a in node["inputs"]]
         if len(factors) == 1:
@@ -996,7 +996,7 @@ class _Zeros:
         )
 
     def _by_zero(self, birth: Birth, found: Callable[[str, str, str, str], Why]) -> Why | None:
-        """A product: which factor is 0."""
+        """A product: the factor that is 0."""
         facts, n = self.facts, birth.n
         inputs, op = facts.trace.nodes[n]["inputs"], self.numbers.op(birth.n)
         factor = self._zero_factor(birth)
@@ -1060,12 +1060,12 @@ def _key(birth: Birth) -> tuple:
 
 
 def _short(x: float) -> str:
-    """A number with four digits, also one that is very small."""
+    """A number with four digits, even a very small one."""
     return f"{x:.4g}"
 
 
 def _places(shape: list[int], cs: list[int]) -> str:
-    """Elements in words; whole rows as such."""
+    """Elements as text; whole rows as such."""
     width = prod(shape[1:]) if len(shape) > 1 else 0
     if width > 1:
         rows = sorted({c // width for c in cs})

@@ -38,8 +38,8 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
 
     A stepper made from a function can change its inputs and run it again, in the leaf table or by `s.edit(name, value)`.
 
-    predict   True, or kinds out of "value", "grad", "shape", "next-node", "error": ask before showing
-    mode      "watch" (the usual one), "predict", or "engine": you choose the next node and send the messages
+    predict   True, or some of the kinds "value", "grad", "shape", "next-node", "error": ask before showing
+    mode      "watch" (the default), "predict", or "engine": you choose the next node and send the messages
               (then `engine_answer` is what you did, for `lab.check`)
     position  the step to begin at
     """
@@ -61,14 +61,14 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
 
 
 def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) -> Comparison:
-    """Two traces (or steppers) side by side, in lockstep; `labels` says what they are called."""
+    """Two traces (or steppers) side by side, in lockstep; `labels` are their titles."""
     from .comparison import Comparison
 
     return Comparison(a, b, labels)
 
 
 def compare_static(fn: Callable[..., Any], *inputs: Any, **kwargs: Any) -> StaticComparison:
-    """Define-by-run beside captured: `fn(*inputs)` as it runs, the graph captured of it, and what each pass did."""
+    """The dynamic graph beside the captured one: `fn(*inputs)` as it runs, its captured graph, and what each pass did."""
     from .static import StaticComparison
 
     return StaticComparison(fn, *inputs, **kwargs)

@@ -1,7 +1,7 @@
 """A question for a whole class, on the projector: the vote first, then the stepper on the question's own program.
 
-The votes and what is said of them are poll.py's; here they get a front end (assets/classroom.js) and, below it, the
-stepper. The truth travels to the browser packed, so that no search of the page gives it away.
+poll.py has the votes and their texts; here they get a front end (assets/classroom.js) and, below it, the
+stepper. The truth is sent to the browser packed, so that searching the page does not reveal it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Classroom(Poll, Stepper):
 
     @property
     def heading(self) -> str:
-        """The question's id and what is asked."""
+        """The question's id and its text."""
         return self.title
 
     def summary(self) -> str:
-        """How far the vote has come."""
+        """The progress of the vote."""
         return f"{self.poll['id']}: {self.poll_state()}"
 
     def to_text(self) -> str:

@@ -1,7 +1,7 @@
 """Two traces side by side: `lab.compare(a, b)`.
 
 Their events are aligned like the lines of two files: what happens in both at the same place of the order is shown
-together, what only one of them does lets the other wait. Position p of the comparison is a pair of steps.
+together; during an event of only one of them the other waits. Position p of the comparison is a pair of steps.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .stepper import Stepper, front_end, style
 from .svg import svg
 from .wire import encode
 
-#: Longer traces are aligned by their order alone: the time goes with the product of their lengths.
+#: Longer traces are aligned by their order alone: the time is proportional to the product of their lengths.
 MOST = 6000
-#: What an event brought about, where two alike ones may differ: its fields that hold values.
+#: The results of an event, which may differ between two matching ones: its fields with values.
 _OUTCOMES = {
     "seed": "v",
     "deliver": "sum",
@@ -40,7 +40,7 @@ _OUTCOMES = {
     "grad": "v",
     "inplace": "v",
 }
-#: Fields that tell two events of one kind apart.
+#: Fields that distinguish two events of one kind.
 _MARKS = (
     "op",
     "why",
@@ -62,8 +62,8 @@ _MARKS = (
 class Difference:
     """One difference between the traces.
 
-    kind      "value": both do it, with other numbers; "only a", "only b"; "other": they do different things;
-              "result": what a leaf's `.grad` is in the end
+    kind      "value": both do it, with different numbers; "only a", "only b"; "other": they do different things;
+              "result": a leaf's `.grad` at the end
     position  where the comparison shows it
     a, b      the step of each trace there
     text      a sentence
@@ -82,9 +82,9 @@ class Difference:
 class Comparison(Shown, anywidget.AnyWidget):
     """Walk through two traces (or steppers) in lockstep, in the browser or from Python. `position` counts pairs of steps.
 
-    Raises TypeError for what is no trace, ValueError unless there are two labels.
+    Raises TypeError if one of them is neither a trace nor a stepper, ValueError unless there are two labels.
 
-    differences  what differs, in order; the ends of the leaves' gradients first
+    differences  what differs, in order; the leaves' final gradients first
     pairs        the steps shown together at each position
     """
 
@@ -119,10 +119,10 @@ class Comparison(Shown, anywidget.AnyWidget):
     def _inside(self, proposal: Record) -> int:
         return int(min(max(proposal["value"], 0), len(self.pairs) - 1))
 
-    # The buttons' twins.
+    # The methods of the buttons.
 
     def step(self, n: int = 1) -> Comparison:
-        """Go on by `n` pairs of steps."""
+        """Go forward by `n` pairs of steps."""
         return self.goto(self.position + n)
 
     def back(self, n: int = 1) -> Comparison:
@@ -138,22 +138,22 @@ class Comparison(Shown, anywidget.AnyWidget):
         return self.goto(len(self.pairs) - 1)
 
     def goto(self, position: int) -> Comparison:
-        """Show pair number `position`; beyond the ends it stays at the end."""
+        """Show pair number `position`, clipped to the ends."""
         self.position = position
         return self
 
     def next_difference(self) -> Comparison:
-        """Go on to the next difference, or to the end if there is none."""
+        """Go to the next difference, or to the end if there is none."""
         later = [d.position for d in self.differences if d.position > self.position]
         return self.goto(min(later, default=len(self.pairs) - 1))
 
     def previous_difference(self) -> Comparison:
-        """Go back to the difference before, or to the beginning."""
+        """Go back to the previous difference, or to the beginning."""
         return self.goto(max((d.position for d in self.differences if d.position < self.position), default=0))
 
     @property
     def steps(self) -> tuple[int, int]:
-        """The step of each trace that is shown."""
+        """The current step of each trace."""
         return self.pairs[self.position]
 
     @property
@@ -171,11 +171,11 @@ class Comparison(Shown, anywidget.AnyWidget):
 
     @property
     def heading(self) -> str:
-        """What the traces are called."""
+        """The titles of the traces."""
         return f"{self.labels[0]} and {self.labels[1]}"
 
     def summary(self) -> str:
-        """How long the traces are and how many differences there are."""
+        """The lengths of the traces and the number of differences."""
         return repr(self)[len("Comparison(") : -1]
 
     def to_text(self) -> str:
@@ -217,7 +217,7 @@ def align(a: Trace, b: Trace, labels: tuple[str, str]) -> tuple[list[tuple[int, 
             continue
         passed = [e["k"] for side, low, high in ((a, i1, i2), (b, j1, j2)) for e in side.events[low:high]]
         if set(passed) == {"free"}:
-            continue  # whether saved values are kept is no difference in what is computed
+            continue  # whether saved values are kept does not change what is computed
         kind = {"delete": "only a", "insert": "only b", "replace": "other"}[tag]
         told = [
             f"{labels[s]}: {sides[s].say(sides[s].first(low, high))}{f' And {high - low - 1} more.' if high - low > 1 else ''}"
@@ -230,7 +230,7 @@ def align(a: Trace, b: Trace, labels: tuple[str, str]) -> tuple[list[tuple[int, 
 
 
 def _same_nodes(a: _Side, b: _Side) -> dict[int, int]:
-    """Nodes of b that are those of a: made in the same order, of one kind, with results of one name."""
+    """The nodes of b that match nodes of a: made in the same order, of the same kind, with results of the same name."""
     found = {}
     for tag, i1, i2, j1, _ in _blocks(a.made, b.made):
         if tag == "equal":
@@ -242,7 +242,7 @@ def _blocks(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, in
     if len(a) * len(b) <= MOST * MOST:
         yield from SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
         return
-    same = 0  # too long: what they have in common at the front, and the rest
+    same = 0  # too long: their common prefix, and the rest
     while same < min(len(a), len(b)) and a[same] == b[same]:
         same += 1
     yield "equal", 0, same, 0, same
@@ -253,7 +253,7 @@ def _blocks(a: list[Any], b: list[Any]) -> Iterator[tuple[str, int, int, int, in
 def _ends(
     sides: tuple[_Side, _Side], labels: tuple[str, str], pairs: list[tuple[int, int]]
 ) -> list[Difference]:
-    """The leaves whose `.grad` is not the same in the end."""
+    """The leaves whose final `.grad` differs."""
     grads = [side.grads() for side in sides]
     found = []
     for name in dict.fromkeys([*grads[0], *grads[1]]):
@@ -265,7 +265,7 @@ def _ends(
 
 
 class _Side:
-    """One of the traces, as far as comparing needs it."""
+    """The part of one trace that the comparison needs."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -280,7 +280,7 @@ class _Side:
         return node["name"], *(self.trace.tensors[t]["name"] for t in [*owner, *node["outputs"]])
 
     def name_nodes(self, same: dict[int, int] | None) -> None:
-        """Fix what the nodes are called in `keys`: `same` has the other trace's number where it has the node, too."""
+        """Fix the names of the nodes in `keys`: `same` has the other trace's number of the nodes that both have."""
         self.same = same
         self.keys = [self._key(e) for e in self.trace.events]
 
@@ -288,7 +288,7 @@ class _Side:
         return n if self.same is None else self.same.get(n, ("own", n))
 
     def _key(self, e: Record) -> tuple[Any, ...]:
-        """What makes an event the same in both traces: its kind and whom it is about, by name, without numbers."""
+        """The identity of an event in both traces: its kind and its subject, by name, without numbers."""
         marks = tuple(str(e[m]) for m in _MARKS if m in e)
         about = [self._node(e[n]) for n in ("n", "to") if isinstance(e.get(n), int)]
         if isinstance(e.get("to"), list):
@@ -298,7 +298,7 @@ class _Side:
         return e["k"], *marks, *about, *names
 
     def outcome(self, k: int) -> str:
-        """The numbers that step k brought about."""
+        """The numbers that resulted from step k."""
         e = self.trace.events[k - 1]
         if e["k"] in ("node", "const", "leaf"):
             tensors = e["t"] if isinstance(e["t"], list) else [e["t"]]
@@ -312,11 +312,11 @@ class _Side:
         return fill(self.narrator.phrase(k))
 
     def first(self, low: int, high: int) -> int:
-        """The step that speaks for events `low` to `high`: the first that does more than free memory."""
+        """The step that represents events `low` to `high`: the first that does more than free memory."""
         return next((k + 1 for k in range(low, high) if self.trace.events[k]["k"] != "free"), low + 1)
 
     def what(self, k: int) -> str:
-        """Whom step k is about, in a word."""
+        """The subject of step k, in a word."""
         e = self.trace.events[k - 1]
         if e["k"] == "deliver":
             return f"What has arrived at {self.narrator.nodes[e['to']]}"
@@ -329,7 +329,7 @@ class _Side:
         return self.narrator.tensors[t] if isinstance(t, int) else self.narrator.nodes[e["n"]]
 
     def grads(self) -> dict[str, str]:
-        """The gradients of the named leaves in the end."""
+        """The final gradients of the named leaves."""
         end = state(self.trace, len(self.trace))
         found = {}
         for t, tensor in enumerate(self.trace.tensors):

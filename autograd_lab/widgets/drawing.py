@@ -1,4 +1,4 @@
-"""`draw(loss)`: the graph behind a tensor, as PyTorch's own names and edges tell it, in one picture.
+"""`draw(loss)`: the graph behind a tensor, with PyTorch's own names and edges, in one picture.
 
 The walk uses `grad_fn`, `next_functions`, `name()` and `variable` only, so a loss of real PyTorch is drawn as well.
 """
@@ -101,7 +101,7 @@ def _graph(root: Any, names: Mapping[int, str]) -> Trace:
 
 
 def _bottom_up(root: Any) -> list[Any]:
-    """The nodes reachable from `root`, each after all that it leads to."""
+    """The nodes reachable from `root`, each after all nodes that it leads to."""
     order: list[Any] = []
     seen = {id(root)}
     stack = [(root, iter(root.next_functions))]

@@ -1,15 +1,15 @@
-"""From a trace to a film: everything the stepper draws, computed once, so that stepping asks nobody.
+"""From a trace to a film: everything the stepper draws, computed once, so that stepping needs no kernel.
 
-A film is one JSON document. What changes while stepping stands in *timelines*, flat lists
+A film is one JSON document. What changes while stepping is stored in *timelines*, flat lists
 `[step, state, step, state, ...]`: the picture at step k is the last state whose step is not above k, found by
 bisection, so that any step can be shown at once, forwards or backwards. Equal states and strings are stored
 once.
 
     units     boxes (tensors) and shapes (nodes) placed together: a result beside the node that made it;
-              "size" is how far it reaches left and right of its anchor, and its height, "boxes" and "shape" are
+              "size" is its extent to the left and right of its anchor, and its height, "boxes" and "shape" are
               relative to the anchor
     groups    parts of the program that fold into one box; "open" says which are open at first
-    forward   lines of data, from unit "u" to unit "v"
+    forward   edges of data, from unit "u" to unit "v"
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it
     say       the narration: [template, part, part, ...] as numbers into `strings`
     panels    what the rule panel shows for a node, over time
@@ -43,7 +43,7 @@ NODE_RY = 17
 DIAMOND = 19  # half a diagonal
 #: Kinds of events at which `next node` stops: a node exists, or has done its work.
 STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
-_SHOWN = 8  # most entries of the queue and of the waiting list that are shown
+_SHOWN = 8  # at most so many entries of the queue and of the waiting list are shown
 
 _WIDTHS = {c: 0.3 for c in "ijl.,:;|!'()[]{}ftrI-/ "} | {c: 0.9 for c in "mwMW@%"}
 
@@ -56,12 +56,12 @@ def text_width(text: str, size: float = 12, bold: bool = False) -> float:
 
 
 def drawn_name(name: str) -> str:
-    """A name as it stands in its box: of a very long one the beginning and the end (assets/graph.js does the same)."""
+    """A name as shown in its box: a very long one by its beginning and end (assets/graph.js does the same)."""
     return name if len(name) <= 36 else f"{name[:20]}\N{HORIZONTAL ELLIPSIS}{name[-14:]}"
 
 
 class Table:
-    """Equal things once, by number."""
+    """Stores equal items once, by number."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -78,14 +78,14 @@ class Table:
 
 @dataclass
 class Unit:
-    """What is placed together: tensors' boxes, and the node that made them or gathers their gradient."""
+    """Boxes of tensors placed together with the node that made them or accumulates their gradient."""
 
     tensors: list[int]
     node: int | None
     since: int
-    until: int = 1 << 30  # the last step before its tensor, written in place, got a box elsewhere
-    scope: str | None = None  # of what leaves no node: where it was made; None for leaves
-    left: float = 0  # how far it reaches from its anchor, the right edge of its last box
+    until: int = 1 << 30  # the last step before its tensor was written in place and got a box elsewhere
+    scope: str | None = None  # for a tensor without a node: where it was made; None for leaves
+    left: float = 0  # its extent from its anchor, the right edge of its last box
     right: float = 0
     height: float = 0
     boxes: list[list[float]] = field(default_factory=list)  # x, y, w, h, relative to the anchor
@@ -196,13 +196,13 @@ class Film:
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
         return doc
 
-    # What the words and numbers are.
+    # Words and numbers.
 
     def _say(self, k: int) -> list[int]:
         return [self.strings.add(part) for part in self.narrator.phrase(k)]
 
     def value(self, v: int | None) -> int:
-        """A value's number in the film, -1 for none: a string for a scalar, else shape, numbers and range."""
+        """A value's number in the film, -1 for none: a string for a scalar, otherwise shape, numbers and range."""
         if v is None:
             return -1
         known = self._value_ids.get(v)
@@ -222,16 +222,16 @@ class Film:
         return self.values.add(item, repr(item))
 
     def text(self, v: int | None) -> str:
-        """A value as the boxes show it: the number, or the shape."""
+        """A value as shown in a box: the number, or the shape."""
         if v is None:
             return "None"
         item = self.values.items[self.value(v)]
         return item if isinstance(item, str) else shape_text(item["shape"])
 
-    # What there is.
+    # What exists.
 
     def _grow(self, e: Record, k: int) -> None:
-        """Add the boxes, nodes and lines that an event brings."""
+        """Add the boxes, nodes and edges of an event."""
         kind = e["k"]
         if kind == "leaf":
             self._unit([e["t"]], None, k)
@@ -277,7 +277,7 @@ class Film:
             self._data(outputs[0], unit, len(sources), k, False, before)
 
     def _rewritten(self, n: int, t: int, copied: int | None, k: int) -> None:
-        """New boxes for what was written in place, beside its new node; after a write through a view, for the base as well."""
+        """New boxes for tensors written in place, beside their new node; after a write through a view, for the base as well."""
         before = self.home.get(t)
         whole = t if copied is None else self.trace.nodes[copied]["outputs"][0]
         if copied is not None and whole != t:
@@ -299,7 +299,7 @@ class Film:
         if target not in self.place:
             owner = self.trace.nodes[target].get("tensor")
             if owner is not None and owner in self.home and self.units[self.home[owner]].node is None:
-                self.place[target] = self.home[owner]  # an accumulator stands beside its leaf
+                self.place[target] = self.home[owner]  # an accumulator is placed beside its leaf
                 self.units[self.home[owner]].node = target
             else:
                 self._unit([] if owner is None or owner in self.home else [owner], target, k)
@@ -326,7 +326,7 @@ class Film:
         _keep(line, k, self.states.add(list(entry[1:]), entry))
 
     def _panel(self, state: State, e: Record, k: int) -> None:
-        """What the rule panel says about the node the event is about."""
+        """The text of the rule panel for the node of the event."""
         n = e.get("n")
         if n is None or e["k"] in ("edge", "pruned", "deliver", "push", "seed"):
             return
@@ -356,7 +356,7 @@ class Film:
         return [term.operand, *words, self.value(term.value)]
 
     def _subject(self, e: Record) -> int:
-        """The tensor an event is about, where it is about one."""
+        """The tensor of an event, if it has one."""
         t = e.get("t")
         if isinstance(t, list):
             t = t[0] if t else None
@@ -391,7 +391,7 @@ class Film:
         return {"tensors": rows, "leaves": [*leaves, *sorted(retained - set(leaves))]}
 
     def _shown(self, t: int) -> str:
-        """The name in the box: none for a number, whose value says it all."""
+        """The name in the box: none for a number, whose value suffices."""
         tensor = self.trace.tensors[t]
         return "" if rules.is_number(tensor) else str(tensor["name"])
 
@@ -431,7 +431,7 @@ class Film:
         return {"nodes": rows}
 
     def _compiled(self, inside: Record) -> Record:
-        """What a compiled node ran: for each line its text, what it read and made, and the rules it comes from."""
+        """What a compiled node ran: for each line its text, its inputs and results, and the rules it comes from."""
         names = {name: self.narrator.tensors[t] for name, t in inside["inputs"]}
 
         def shown(pairs: list[Any]) -> list[Any]:
@@ -450,7 +450,7 @@ class Film:
             for part in ("forward", "backward")
         }
 
-    # Which groups there are, how large the units are, and what joins them; where they stand is scene.py's affair.
+    # The groups, the sizes of units, and their edges; scene.py places them.
 
     def _geometry(self) -> Record:
         fed = {line.target for line in self.forward}
@@ -500,7 +500,7 @@ class Film:
         }
 
     def _paths(self, lines: list[Line]) -> list[str]:
-        """The group that each unit was made in; of leaves, the innermost one that all its users are in."""
+        """The group in which each unit was made; for leaves, the innermost one that contains all its users."""
         users: dict[int, set[int]] = {}
         for line in lines:
             users.setdefault(line.source, set()).add(line.target)
@@ -564,7 +564,7 @@ class Film:
             unit.shape[1] += shift
 
     def _box_size(self, t: int) -> tuple[float, float]:
-        """Room for a tensor's name, its values and its gradients, whenever they come."""
+        """The width for a tensor's name, its values and its gradients at any step."""
         tensor = self.trace.tensors[t]
         texts, grads = [self.text(tensor["value"])], []
         arrays = bool(tensor["shape"])
@@ -599,7 +599,7 @@ class Film:
 
 
 def shape_text(shape: list[int]) -> str:
-    """A shape as people write it in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
+    """A shape as written in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
     return (
         "\N{MULTIPLICATION SIGN}".join(map(str, shape))
         if len(shape) > 1

@@ -1,4 +1,4 @@
-"""Which groups a picture has: the trace's scopes, without those that would fold nothing."""
+"""The groups of a picture: the trace's scopes, without those that would fold nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from autograd_lab.tracing.scopes import SEPARATOR
 
 Record = dict[str, Any]
 
-LEAST = 4  # a group of fewer units is not worth a box
+LEAST = 4  # a group of fewer units gets no box
 SHARED = 12  # more leaves than this in one group, each used by several others in it, are a group themselves
-MOST = 60  # so many boxes at most are seen at first
+MOST = 60  # at most so many boxes are visible at first
 _TURN = re.compile(r"line \d+, turn (\d+)")
 
 
@@ -53,7 +53,7 @@ class _Tree:
         return found
 
     def nearest(self, kept: set[int]) -> list[int]:
-        """For each group: itself if it is kept, else the innermost kept one around it, else 0."""
+        """For each group: itself if it is kept, otherwise the innermost kept one around it, otherwise 0."""
         found = [0]
         for g in range(1, len(self)):
             found.append(g if g in kept else found[self.parent[g]])
@@ -63,8 +63,8 @@ class _Tree:
 def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list[Record], list[int]]:
     """The groups, outer ones first: {"name", "parent" (-1 for none), "units"}; and the group of each unit.
 
-    `paths` are the units' scopes, `lines` the pairs of units that are joined. Groups of few units are dissolved, and those
-    that hold just one group, whose name they pass on.
+    `paths` are the units' scopes, `lines` the pairs of connected units. Groups of few units are dissolved, and so are groups
+    that contain just one group, which inherits their name.
     """
     tree = _Tree()
     of_unit = [tree.find(path) for path in paths]
@@ -90,7 +90,7 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
     for g in sorted(kept):
         inside.setdefault(near[tree.parent[g]], []).append(g)
     names = {g: tree.name[g] for g in kept}
-    for g in sorted(kept):  # outer ones first: what only wraps another group passes its name on
+    for g in sorted(kept):  # outer ones first: a group that only wraps another passes its name on
         if not direct[g] and len(inside.get(g, ())) == 1:
             child = inside[g][0]
             names[child] = _both(names[g], names[child])
@@ -127,17 +127,17 @@ def _shared_leaves(tree: _Tree, of_unit: list[int], lines: Iterable[tuple[int, i
 
 
 def _both(outer: str, inner: str) -> str:
-    """The name of a group that is all there is in another one."""
+    """The name of a group that is the only content of another one."""
     turn = _TURN.fullmatch(outer)
     if _TURN.fullmatch(inner):  # the only turn
         return outer
-    if turn:  # a module has a name of its own; a call is one of as many as the loop has turns
+    if turn:  # a module has a name of its own; a call is one of as many as the loop has iterations
         return inner if ": " in inner else f"{inner} #{turn[1]}"
     return f"{outer} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {inner}"
 
 
 def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
-    """The groups that are open at first: level by level, as long as no more than `MOST` boxes are seen."""
+    """The groups that are open at first: level by level, as long as no more than `MOST` boxes are visible."""
     direct, inside = Counter(group_of), Counter(group["parent"] for group in groups)
     depth: list[int] = []
     for group in groups:

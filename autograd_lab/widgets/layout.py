@@ -1,11 +1,11 @@
-"""Where things go: a small layered layout for graphs that are built top to bottom.
+"""A small layered layout for graphs that are drawn from top to bottom.
 
     rank     each item one row below the lowest item it depends on; sources directly above their first user
-    order    barycentre sweeps, with invisible items where an edge passes through a row
-    place    each item over the mean of its neighbours, as near as the items beside it allow
+    order    barycenter sweeps, with invisible items where an edge passes through a row
+    place    each item over the mean of its neighbors, as near as the items beside it allow
 
-Sources with a single user (weights, constants) take no part in the ordering: each is set beside what its user
-already has above it, which leaves far fewer crossings. The result depends on nothing but the input.
+Sources with a single user (weights, constants) are left out of the ordering: each is placed beside what its user
+already has above it, which leaves far fewer crossings. The result depends only on the input.
 
 The browser lays graphs out as well, when a group is opened or closed: assets/layout.js is this file in JavaScript, and a
 test compares the two. So sums are written as loops: from Python 3.12 on, `sum` adds floats more exactly than JavaScript.
@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 Point = tuple[float, float]
-#: (upper item, lower item, where it leaves the upper one and enters the lower one, both from the anchor, what it carries)
+#: (upper item, lower item, its offsets from the anchors of the upper and of the lower one, what it carries)
 Edge = tuple[int, int, float, float, int]
-#: (item, how far to its right this one wants to be)
+#: (item, the preferred distance to its right)
 Near = tuple[int, float]
 
-MANY = 3000  # more items than this are ordered and placed in fewer sweeps
+MANY = 3000  # with more items than this, ordering and placing use fewer sweeps
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the items' anchors are, points that edges pass between their ends, and the size of the whole.
+    """The positions of the items' anchors, points that edges pass between their ends, and the total size.
 
     `bends` has, for each source and what leaves it, the points in the rows below the source; an edge passes as many as
     there are rows between its ends (`rows`).
@@ -58,11 +58,11 @@ def layered(
 ) -> Layout:
     """Place items so that edges lead down.
 
-    An item's size is how far it reaches to the left and right of its anchor, and its height; anchors of items that
-    are joined are brought above each other. The first `top` items stand in a row of their own above all others, in the
-    order given, the last `bottom` ones below; `firm` ones are not set beside their user even if they are sources. Edges from one item that carry the same share a lane. `gap` and `row_gap`
-    are the least distances between items; `lane` is the room an edge needs where it passes through a row. Edges that
-    would close a circle are left out.
+    An item's size is its extent to the left and right of its anchor, and its height; anchors of connected items
+    are aligned vertically. The first `top` items form a row of their own above all others, in the given
+    order, the last `bottom` ones below; `firm` ones are not placed beside their user even if they are sources. Edges from
+    one item that carry the same share a lane. `gap` and `row_gap` are the minimum distances between items; `lane` is the room
+    that an edge needs where it passes through a row. Edges that would close a cycle are left out.
     """
     n = len(sizes)
     if not n:
@@ -70,7 +70,7 @@ def layered(
     pairs = sorted(set(edges))
     above: list[list[int]] = [[] for _ in range(n)]
     for u, v, *_ in pairs:
-        if u != v and above[v][-1:] != [u]:  # equal pairs stand side by side
+        if u != v and above[v][-1:] != [u]:  # equal pairs are adjacent
             above[v].append(u)
     order = _topological(above)
     place = {item: i for i, item in enumerate(order)}
@@ -129,7 +129,7 @@ def layered(
 
 
 def _topological(above: list[list[int]]) -> list[int]:
-    """The items, each after those it depends on, otherwise in their order; circles are cut where they close."""
+    """The items, each after those it depends on, otherwise in their order; cycles are cut where they close."""
     order: list[int] = []
     seen = [0] * len(above)  # 1: begun, 2: done
     for first in range(len(above)):
@@ -178,7 +178,7 @@ def _ranks(
 def _row_gaps(
     rows: list[list[int]], down: list[list[Near]], xs: list[float], least: float, top: bool, bottom: bool
 ) -> list[float]:
-    """Room below each row: more where its edges run far sideways, so that they do not lie flat."""
+    """Room below each row: more if its edges run far sideways, so that they stay steep."""
     gaps = []
     for r, row in enumerate(rows):
         runs, count = 0.0, 0
@@ -200,7 +200,7 @@ def _order(
     fixed: int,
     sweeps: int,
 ) -> None:
-    """Order each row by the mean place of its neighbours above, then below, and so on; keep the best."""
+    """Order each row by the mean place of its neighbors above, then below, and so on; keep the best."""
     place = [0] * len(up)
     for row in rows:
         for i, item in enumerate(row):
@@ -231,7 +231,7 @@ def _order(
 
 
 def _crossings(rows: list[list[int]], down: list[list[Near]], place: list[int]) -> int:
-    """How many edges between neighbouring rows cross, counted with a Fenwick tree."""
+    """The number of crossings between neighboring rows, counted with a Fenwick tree."""
     total = 0
     for row, following in pairwise(rows):
         tree = [0] * (len(following) + 1)
@@ -260,7 +260,7 @@ def _glue(
     glued: dict[int, int],
     rank: list[int],
 ) -> None:
-    """Put each single-use source beside what its user already has above it."""
+    """Place each single-use source beside what its user already has above it."""
     place, spot = {}, {}
     for row in rows:
         for i, item in enumerate(row):
@@ -301,7 +301,7 @@ def _place(
     glued: dict[int, int],
     sweeps: int,
 ) -> list[float]:
-    """Anchors along the rows: every item as near to the mean of its neighbours as its row allows."""
+    """Anchors along the rows: every item as near to the mean of its neighbors as its row allows."""
     xs = [0.0] * len(reach)
     for row in rows:
         x = 0.0
@@ -320,11 +320,11 @@ def _place(
             for item in row:
                 near = here[item] or there[item]
                 total, load = 0.0, 0.0
-                for x, off in near:  # lanes are to be straight, and to push nobody aside
+                for x, off in near:  # lanes should be straight, and must not push items aside
                     weight = 1.0 if (x >= real) == (item >= real) else 0.02
                     total += (xs[x] + off) * weight
                     load += weight
-                wanted.append(total / load if near else 0.0)  # what nothing joins keeps to the middle
+                wanted.append(total / load if near else 0.0)  # unconnected items stay in the middle
                 light = item in glued or not here[item]
                 weights.append(0.002 if light else 4.0 if item >= real else 1.0)
             _settle(row, wanted, weights, reach, gap, xs)
@@ -339,13 +339,13 @@ def _settle(
     gap: float,
     xs: list[float],
 ) -> None:
-    """Least squares with minimum distances: pool neighbours that want to overlap (isotonic regression)."""
+    """Least squares with minimum distances: pool neighbors that would overlap (isotonic regression)."""
     offsets, x = [], 0.0
     for i, item in enumerate(row):
         if i:
             x += reach[row[i - 1]][1] + gap + reach[item][0]
         offsets.append(x)
-    sums: list[float] = []  # of each pool: weighted sum, weight, number of items
+    sums: list[float] = []  # for each pool: weighted sum, weight, number of items
     loads: list[float] = []
     counts: list[int] = []
     for i, weight in enumerate(weights):

@@ -1,13 +1,13 @@
-"""`%%step` on top of a cell: run the cell as it stands, then step through what it did.
+"""`%%step` on top of a cell: run the cell unchanged, then step through what it did.
 
 %%step                          on its own
 %%step walk --by node           the stepper is called `walk` afterwards
 %%step --predict                ask before showing
-%%step --predict value,shape    ask for these only
+%%step --predict value,shape    ask only about these
 %%step --mode engine --at end
 %%step --torch                  for a cell that uses real PyTorch
 
-The cell runs in the notebook's namespace and shows what it would show without the magic. If it fails, the stepper ends
+The cell runs in the notebook's namespace and displays what it would display without the magic. If it fails, the stepper ends
 with the failure, and the traceback follows as usual.
 """
 
@@ -31,7 +31,7 @@ from . import step
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Make `%%step` known to IPython; done when `autograd_lab.lab` is imported there, or by %load_ext autograd_lab."""
+    """Register `%%step` with IPython: on import of `autograd_lab.lab`, or by %load_ext autograd_lab."""
 
     @magic_arguments()
     @argument("name", nargs="?", help="a variable for the stepper")
@@ -73,7 +73,7 @@ def _run(shell: Any, options: Any, line: str, cell: str) -> None:
 
 
 def _recording(options: Any) -> Any:
-    """What watches the cell: this package's engine, or real PyTorch's."""
+    """The recorder for the cell: of this package's engine, or of real PyTorch."""
     title = options.title.strip("\"'")
     if not options.torch:
         return record(title=title)
@@ -83,7 +83,7 @@ def _recording(options: Any) -> Any:
 
 
 def _traits(options: Any) -> dict[str, Any]:
-    """What the stepper is made with; UsageError, before anything runs, for what makes no sense."""
+    """The arguments of the stepper. Raises UsageError, before anything runs, if they make no sense."""
     name, at, predict = options.name, options.at, options.predict
     if name is not None and not name.isidentifier():
         raise UsageError(f"%%step: {name!r} cannot be the name of a variable")
@@ -99,9 +99,9 @@ def _traits(options: Any) -> dict[str, Any]:
 
 
 def _compiled(shell: Any, line: str, cell: str) -> tuple[list[Any], str]:
-    """The cell as code, with a last expression that is to be displayed apart; and the name of the source.
+    """The cell as code, with the last expression, which is displayed, apart; and the name of the source.
 
-    Its lines have the numbers they have in the editor, where the line with the magic is the first.
+    Its lines are numbered as in the editor, where the line with the magic is the first.
     """
     source = f"# %%step {line}".rstrip() + "\n" + shell.transform_cell(cell)
     file = shell.compile.cache(source, _number(shell), raw_code=cell)
@@ -120,7 +120,7 @@ def _compiled(shell: Any, line: str, cell: str) -> tuple[list[Any], str]:
 
 
 def _number(shell: Any) -> int:
-    """The number of the cell that is running."""
+    """The number of the running cell."""
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
@@ -133,7 +133,7 @@ def _number(shell: Any) -> int:
 def _as_usual(shell: Any, error: SyntaxError) -> Exception:
     """An error that IPython prints as it prints the cell's own SyntaxError.
 
-    A SyntaxError that is raised while code runs gets all the calls printed that led to it; here these are the magic's.
+    For a SyntaxError raised at run time IPython prints all calls that led to it; here these are the magic's.
     """
     lines = shell.SyntaxTB.structured_traceback(type(error), error, [])
     kind = type("SyntaxError", (Exception,), {"_render_traceback_": lambda self: lines})
@@ -158,7 +158,7 @@ def _show(shell: Any, trace: Recording, options: Any, traits: dict[str, Any], fa
 
 
 def _shorten(shell: Any, error: BaseException, file: str) -> None:
-    """Let IPython print the traceback from the student's own line on, without the magic's way there."""
+    """Let IPython print the traceback from the student's own line on, without the magic's frames."""
     here: TracebackType | None = error.__traceback__
     while here is not None and here.tb_frame.f_code.co_filename != file:
         here = here.tb_next

@@ -1,6 +1,6 @@
 """A button that opens a stepper below itself: shown by `lab.check` under a verdict whose failed case can be stepped through.
 
-The case is recorded when the button is pressed, not before: a verdict comes at once and leaves nothing heavy in the notebook.
+The case is recorded when the button is pressed, not before: a verdict appears at once and stores nothing large in the notebook.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import traitlets
 _ASSETS = Path(__file__).parent / "assets"
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
-# Where a notebook is opened again there is no kernel to press the button for; JupyterLab would print "model not found".
+# In a reopened notebook there is no kernel behind the button; JupyterLab would print "model not found".
 _HIDDEN_WITHOUT_KERNEL = (
     "<style>.jp-OutputArea-child:has(.agl-above-opener)+.jp-OutputArea-child:has(>.jp-OutputArea-output.lm-Panel)"
     ":not(:has(>.jp-OutputArea-output.lm-Panel *)){display:none}</style>"
@@ -25,7 +25,7 @@ _HIDDEN_WITHOUT_KERNEL = (
 
 
 class Opener(anywidget.AnyWidget):
-    """The button; pressing it turns `opened` around."""
+    """The button; pressing it toggles `opened`."""
 
     _esm = (_ASSETS / "opener.js").read_text(encoding="utf-8")
     _css = (_ASSETS / "opener.css").read_text(encoding="utf-8")
@@ -35,12 +35,12 @@ class Opener(anywidget.AnyWidget):
 
 
 def with_button(html: str) -> str:
-    """`html` as the output that stands before the button's."""
+    """`html` as the output before the button's."""
     return f'{_HIDDEN_WITHOUT_KERNEL}<div class="agl-above-opener">{html}</div>'
 
 
 def opener(make: Callable[[], Any], label: str) -> ipywidgets.VBox:
-    """The button `label` above an empty place; pressed, it fills the place with what `make()` returns, and empties it again.
+    """The button `label` above an empty area; pressing it shows what `make()` returns there, or clears it again.
 
     A ValueError of `make` is shown as a sentence beside the button.
     """
@@ -66,11 +66,11 @@ def opener(make: Callable[[], Any], label: str) -> ipywidgets.VBox:
 
 
 def show(make: Callable[[], Any], label: str) -> None:
-    """Display the button as an output of the cell that runs; nothing where AUTOGRAD_LAB_STATIC is 1."""
+    """Display the button as an output of the running cell; nothing if AUTOGRAD_LAB_STATIC is 1."""
     from IPython.display import display
 
     if os.environ.get("AUTOGRAD_LAB_STATIC") == "1":
         return
     view = opener(make, label)._repr_mimebundle_()
-    # nothing, in the forms that nbconvert asks for: else it warns that it cannot represent the widget
+    # empty, in the formats that nbconvert asks for: otherwise it warns that it cannot represent the widget
     display({_VIEW: view[_VIEW], "text/html": "", "text/plain": ""}, raw=True)

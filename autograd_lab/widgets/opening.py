@@ -1,8 +1,8 @@
-"""A long trace is opened in two stages, so that its first steps can be looked at while the rest is being worked out.
+"""A long trace is opened in two stages, so that its first steps can be seen while the rest is computed.
 
-Where a page waits for the stepper it is given the film of the trace's beginning, and all the rest a few seconds later, within
-the same cell: under "Run All" too, and without a thread. Elsewhere, as where a notebook is executed to be compared or stored,
-nobody would see the beginning, and all is made at once. What stands in the notebook in the end is the same.
+A page that waits for the stepper gets the film of the trace's beginning, and the rest a few seconds later, within
+the same cell: under "Run All" too, and without a thread. Elsewhere, for example when a notebook is executed to be compared or stored,
+the beginning would not be seen, and everything is made at once. The final contents of the notebook are the same.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, Protocol
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.recorder import Recording
 
-#: Up to so many events a trace is opened at once.
+#: A trace of at most so many events is opened at once.
 SHORT = 2000
-#: So many events, or notes of a recording, are the beginning.
+#: The beginning consists of so many events, or notes of a recording.
 BEGINNING = 500
 
 
 def is_awaited() -> bool:
-    """Whether the code runs in a cell that somebody has on a page: pages say which cell they want to be run, programs do not."""
+    """Whether the code runs in a cell that is open on a page: pages name the cell to run, programs do not."""
     if os.environ.get("AUTOGRAD_LAB_STATIC") == "1":
         return False
     request = getattr(getattr(_shell(), "kernel", None), "get_parent", None)
@@ -32,7 +32,7 @@ def is_awaited() -> bool:
 def beginning(trace: Trace) -> tuple[Trace, int] | None:
     """The first steps of a long trace, and how many it has in all (-1: not known yet); None if the trace is short.
 
-    A recording that nobody has looked at is not built for it.
+    A recording that has not been looked at is not built for it.
     """
     if isinstance(trace, Recording):
         first = trace.beginning(BEGINNING)
@@ -44,9 +44,9 @@ def beginning(trace: Trace) -> tuple[Trace, int] | None:
 
 
 def _cut(trace: Trace, steps: int) -> Trace:
-    """The trace of the first `steps` events, with no more tensors and nodes than these lead to."""
+    """The trace of the first `steps` events, with only the tensors and nodes that these lead to."""
     events = trace.events[:steps]
-    nodes, tensors = 0, 0  # how many are needed: those made first come first
+    nodes, tensors = 0, 0  # the number needed: those made first come first
     for e in events:
         named = [e.get("n"), e.get("old") if e["k"] == "inplace" else None, e.get("behind")]
         named += [e["to"][0] if e["k"] == "edge" else e.get("to"), *e.get("roots", ()), *e.get("queue", ())]
@@ -74,19 +74,19 @@ def _cut(trace: Trace, steps: int) -> Trace:
 
 
 def _after(numbers: Iterable[int | None]) -> int:
-    """How many things there must be for these to be among them."""
+    """The number of items needed to include these."""
     return max((n + 1 for n in numbers if n is not None), default=0)
 
 
 class Completed(Protocol):
-    """What is opened in two stages."""
+    """A widget that is opened in two stages."""
 
     def complete(self) -> None:
-        """Work out the rest."""
+        """Compute the rest."""
 
 
 def complete_after_cell(widget: Completed) -> None:
-    """Have the rest worked out when the cell that runs is over, if nothing asked for it before."""
+    """Compute the rest when the running cell is over, if nothing needed it before."""
     shell = _shell()
     if not _PENDING and shell is not None:
         shell.events.register("post_run_cell", _complete)

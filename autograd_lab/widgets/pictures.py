@@ -1,6 +1,6 @@
-"""Steps as pictures and runs as moving pictures, for slides and handouts.
+"""Steps as pictures and runs as animations, for slides and handouts.
 
-s.save_svg(path)    one step, as it stands in a notebook
+s.save_svg(path)    one step, as in a notebook
 s.save_png(path)    the same as pixels, with the sentence of the step below it
 s.save_gif(path)    a run
 """
@@ -19,7 +19,7 @@ from .svg import seen, svg
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-#: Pictures a GIF may have at most; more are shown by no program without stuttering.
+#: At most so many pictures are in a GIF; no program plays more without stuttering.
 MOST_FRAMES = 1000
 
 
@@ -45,7 +45,7 @@ class Pictures:
     ) -> None:
         """Write the graph after `step` events as PNG; by default the step that is shown, or from 0 the last.
 
-        `scale` is pixels per point of the drawing, `caption` whether the sentence of the step stands below.
+        `scale` is pixels per point of the drawing, `caption` whether the sentence of the step is printed below.
         """
         target = destination(path, "save_png", ".png")
         (frame,) = self._pictures([self._pictured(step)], scale, caption)
@@ -64,7 +64,7 @@ class Pictures:
 
         steps    "node": one picture for each node made and each node that did its work; "event": one for each
                  event; or the numbers of the steps
-        seconds  how long each picture stands; the last stands three times as long
+        seconds  the duration of each picture; the last lasts three times as long
 
         Raises ValueError for a step that the trace does not have, and for more than 1,000 pictures.
         """

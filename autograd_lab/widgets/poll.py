@@ -1,7 +1,7 @@
-"""A question with answers, two votes by show of hands, and a truth under lock: all of `lab.classroom` but the widget.
+"""A question with answers, two votes by show of hands, and a locked truth: all of `lab.classroom` except the widget.
 
-Who draws it: classroom.py in this folder, with the stepper on the question's program. What is here needs no widget package
-and is also the form that viewers without widgets get. It is not known here which questions there are; see course/classroom.py.
+classroom.py in this folder draws it, with the stepper on the question's program. This module needs no widget package
+and is also the form that viewers without widgets get. The questions themselves are in course/ballots.py; see course/classroom.py.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Poll(traitlets.HasTraits):
 
     @property
     def letters(self) -> str:
-        """What the answers are called: ABC or ABCD."""
+        """The letters of the answers: ABC or ABCD."""
         return "ABCDEFGH"[: len(self.poll["answers"])]
 
     def tally(self, **hands: int) -> Any:
-        """Write down a show of hands: c.tally(A=12, B=5). Answers not named have none; a second call corrects the first.
+        """Record a show of hands: c.tally(A=12, B=5). Answers not named have none; a second call corrects the first.
 
-        Raises ValueError for an answer that is not offered, a number that is no count, or when the truth has been shown.
+        Raises ValueError for an answer that is not offered, for a number that is not a count, or after the truth has been shown.
         """
         if self.revealed:
             raise ValueError(
@@ -64,9 +64,9 @@ class Poll(traitlets.HasTraits):
         return self
 
     def vote_again(self) -> Any:
-        """Open the second vote, after the students have talked it over. The first one stays for comparison.
+        """Open the second vote, after the students have discussed the question. The first one is kept for comparison.
 
-        Raises ValueError when there is no first vote yet, or the truth has been shown.
+        Raises ValueError if there is no first vote yet, or if the truth has been shown.
         """
         self._unlocked("vote a second time")
         if self.revealed:
@@ -77,7 +77,7 @@ class Poll(traitlets.HasTraits):
     def reveal(self) -> Any:
         """Show the truth, what refutes the misconception, and the stepper on the program.
 
-        Raises ValueError while nobody has voted: who has committed to an answer learns more from the truth.
+        Raises ValueError before a vote: students who have committed to an answer learn more from the truth.
         """
         self._unlocked("show the truth")
         self.revealed = True
@@ -105,11 +105,11 @@ class Poll(traitlets.HasTraits):
 
     @property
     def title(self) -> str:
-        """The question's id and what is asked."""
+        """The question's id and its text."""
         return f"{self.poll['id']}: {self.poll['ask']}"
 
     def poll_state(self) -> str:
-        """In a few words, how far the vote has come."""
+        """The progress of the vote in a few words."""
         counted = [
             f"{name} {', '.join(map(str, row))}"
             for name, row in zip(ROUNDS, self.votes, strict=True)
@@ -118,7 +118,7 @@ class Poll(traitlets.HasTraits):
         return "; ".join([*(counted or ["no votes yet"]), "revealed" if self.revealed else "locked"])
 
     def poll_text(self) -> str:
-        """The question, the votes, and what is known of the truth, as lines of text."""
+        """The question, the votes, and the truth if it has been shown, as lines of text."""
         lines = [self.title, *(f"    {line}" for line in self.poll["code"])]
         for n, (letter, answer) in enumerate(zip(self.letters, self.poll["answers"], strict=True)):
             lines.append(f"  {letter}  {answer['text']}{self._mark(n)}")
@@ -128,7 +128,7 @@ class Poll(traitlets.HasTraits):
         return "\n".join([*lines, *self._said()])
 
     def poll_html(self) -> str:
-        """The same as HTML that neither moves nor needs anything."""
+        """The same as static, self-contained HTML."""
         code = escape("\n".join(self.poll["code"]))
         rows = []
         for n, (letter, answer) in enumerate(zip(self.letters, self.poll["answers"], strict=True)):
@@ -173,7 +173,7 @@ class Poll(traitlets.HasTraits):
 
 
 class TextPoll(Poll):
-    """The question where no widgets are installed: text in a terminal, HTML in a notebook; run the cell again to see more."""
+    """The question if no widgets are installed: text in a terminal, HTML in a notebook; run the cell again to see more."""
 
     def __init__(self, poll: Record, trace: Trace) -> None:
         self.poll = poll

@@ -1,11 +1,11 @@
 """Predicting and being the engine: what the stepper asks, and what was answered.
 
-In the modes "predict" and "engine" the stepper stops before an event whose outcome can be worked out, hides it, and
-asks (tracing/questions.py). Answers are judged in the browser; what a click or key can do there, a method can do here,
-with the same records, so that a notebook runs without anybody clicking.
+In the modes "predict" and "engine" the stepper stops before an event whose outcome can be predicted, hides it, and
+asks (tracing/questions.py). Answers are judged in the browser; each click or key has a method here that leaves the same
+records, so that a notebook runs without clicks.
 
-What has been shown cannot be predicted any more: moving on from Python, which asks nothing, leaves the questions on the
-way unanswered.
+What has been shown can no longer be predicted: moving forward from Python does not ask, and leaves the skipped questions
+unanswered.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from autograd_lab.tracing.trace import Record
 
 from .wire import encode
 
-#: Up to so many events a stepper carries its questions even if nobody asked for them, so that the modes can be
+#: Up to so many events a stepper carries its questions in every mode, so that the modes can be
 #: switched on without a kernel.
 CARRIED = 200
 
 
 class Outcome(dict[str, Any]):
-    """One answer and what became of it: a record of `predictions` or `engine_log` that shows itself as a sentence."""
+    """One answer and its verdict: a record of `predictions` or `engine_log` whose repr is a sentence."""
 
     def __repr__(self) -> str:
         given, answer, note = self["given"], self["answer"], self["note"]
@@ -44,12 +44,12 @@ class Outcome(dict[str, Any]):
 
 
 class Played(list[tuple[str | None, Any]]):
-    """A run as the engine: a pair (node, gradient) for each choice. `lab.check` takes it for an answer."""
+    """A run as the engine: a pair (node, gradient) for each choice. `lab.check` accepts it as an answer."""
 
     clicked = False
     """Whether some of it happened in the browser, so that the notebook's cells do not say it."""
     slip = ""
-    """What the stepper said to the first try that was wrong."""
+    """The stepper's reply to the first wrong try."""
 
     @property
     def engine_answer(self) -> Played:
@@ -58,7 +58,7 @@ class Played(list[tuple[str | None, Any]]):
 
 
 class Score(dict[str, int]):
-    """How many questions were answered right at the first try, and what became of the others."""
+    """The number of questions answered right at the first try, and the results of the others."""
 
     def __repr__(self) -> str:
         parts = [f"{self['right']} of {self['of']} right"]
@@ -118,13 +118,13 @@ class Quiz(traitlets.HasTraits):
         self.mode = mode
 
     def _load_quiz(self) -> None:
-        """Work out the questions, and send them along."""
+        """Compute the questions, and send them."""
         self._questions = questions(self.trace)
         document = {"standing": STANDING, "questions": self._questions}
         self._quiz = encode(document)
 
     def _carry_quiz(self) -> None:
-        """Have the questions along, for where no kernel can work them out."""
+        """Include the questions, for pages without a kernel to compute them."""
         self._known()
 
     def _known(self) -> list[Record]:
@@ -134,7 +134,7 @@ class Quiz(traitlets.HasTraits):
         return self._questions
 
     def _new_quiz(self) -> None:
-        """Another trace is shown: its questions, a new round from here."""
+        """Another trace is shown: start a new round with its questions."""
         if self._quiz:
             self._load_quiz()
         self._run += 1
@@ -188,7 +188,7 @@ class Quiz(traitlets.HasTraits):
         """Answer the next question and show what happens.
 
         `answer` is a number, a list, a tensor or array, None, a shape, "yes" or "no", or a node's name, or the text that
-        would be typed. Raises ValueError if it is no answer to this question, RuntimeError if nothing is asked.
+        would be typed. Raises ValueError if it does not answer this question, RuntimeError if there is no question.
         """
         i, q = self._next("predict")
         outcome = self._judge(i, q, answer)
@@ -196,7 +196,7 @@ class Quiz(traitlets.HasTraits):
         return outcome
 
     def choose(self, node: str | int) -> Outcome:
-        """Be the engine: take `node` (its name as it is shown, or its number in the trace) from the queue."""
+        """Be the engine: take `node` (its name as shown, or its number in the trace) from the queue."""
         i, q = self._next("engine")
         if q["type"] != "node":
             raise RuntimeError(f"there is something to send first: {q['ask']} Answer with s.send(...).")
@@ -205,7 +205,7 @@ class Quiz(traitlets.HasTraits):
         return outcome
 
     def send(self, *messages: Any) -> Outcome | list[Outcome]:
-        """Be the engine: the messages the node sends, in order, or the sum or `.grad` that is asked for."""
+        """Be the engine: send the node's messages, in order, or the requested sum or `.grad`."""
         if not messages:
             raise TypeError("send() needs the message: s.send(24), or one for each operand: s.send(24, 48)")
         outcomes = []
@@ -229,7 +229,7 @@ class Quiz(traitlets.HasTraits):
 
     @property
     def score(self) -> Score:
-        """Of this round: the questions answered right at the first try, and the others."""
+        """The questions of this round that were answered right at the first try, and the others."""
         first: dict[int, str] = {}
         for record in self._log:
             if record["run"] == self._run:
@@ -241,10 +241,10 @@ class Quiz(traitlets.HasTraits):
 
     @property
     def engine_answer(self) -> Any:
-        """What you did as the engine in this round: a pair (node, gradient that lay there) for each choice; `...` until it is finished.
+        """What you did as the engine in this round: a pair (node, its incoming gradient) for each choice; `...` until it is finished.
 
-        A node is called like the tensor that it made, an accumulator like its leaf. Your first try at each question counts: a
-        choice that was refused stands before the right one, with what had arrived by then (None for nothing), and what was shown
+        A node has the name of the tensor that it made, an accumulator that of its leaf. Your first try at each question counts: a
+        refused choice precedes the right one, with what had arrived by then (None for nothing), and what was shown
         to you is None.
         """
         asked = [(i, q) for i, q in enumerate(self._known()) if q["level"] & ENGINE]
@@ -266,10 +266,10 @@ class Quiz(traitlets.HasTraits):
         return played
 
     def _replay(self, given: dict[int, list[Record]]) -> Played:
-        """The choices and sums of a round; `given` holds the records that belong to a step."""
+        """The choices and sums of a round; `given` has the records that belong to a step."""
         names, narrator = self._names(), Narrator(self.trace)
-        sent: dict[int, Any] = {}  # what the node that runs sends, by operand
-        held: dict[tuple[int, int], Any] = {}  # what lies at a node, by slot
+        sent: dict[int, Any] = {}  # what the running node sends, by operand
+        held: dict[tuple[int, int], Any] = {}  # what has arrived at a node, by slot
         played = Played()
         for k, event in enumerate(self.trace.events, 1):
             records = iter(given.get(k, []))
@@ -295,7 +295,7 @@ class Quiz(traitlets.HasTraits):
         return played
 
     def _taken(self, record: Record | None, v: int) -> Any:
-        """The number that was answered; what the trace says where only a shape was asked for, or nothing."""
+        """The number in the answer; the trace's where only a shape was asked for, or nothing."""
         if record is None or self._known()[record["id"]]["type"] != "number":
             return self._value(v)
         return None if record["given"] is None else _numbers(read(record["given"]))
@@ -314,7 +314,7 @@ class Quiz(traitlets.HasTraits):
 
     @staticmethod
     def _lying(held: dict[tuple[int, int], Any], n: int) -> Any:
-        """What lies at a node: a gradient, a list of several where it made several tensors, or None."""
+        """What has arrived at a node: a gradient, a list of them if it made several tensors, or None."""
         found = [value for (m, _), value in sorted(held.items(), key=lambda item: item[0]) if m == n]
         return found[0] if len(found) == 1 else found or None
 
@@ -365,7 +365,7 @@ class Quiz(traitlets.HasTraits):
         return outcome
 
     def _settle(self, q: Record, outcome: Outcome) -> None:
-        """Show the event when its last question is answered; play on to the next one when being the engine."""
+        """Show the event when its last question is answered; in engine mode, play to the next one."""
         if not _settles(outcome):
             return
         following = next(iter(self._open()), None)
@@ -407,7 +407,7 @@ class Quiz(traitlets.HasTraits):
             return len(self.trace)
         k = max(self.position, self._seen)
         following = next(iter(self._open()), None)
-        if following is not None and following[1]["type"] == "node":  # where it becomes ready is not told
+        if following is not None and following[1]["type"] == "node":  # where it becomes ready is not revealed
             kinds = [e["k"] for e in self.trace.events[:k]]
             since = k - kinds[::-1].index("pop") if "pop" in kinds else 0
             if "push" in kinds[since:]:
@@ -416,12 +416,12 @@ class Quiz(traitlets.HasTraits):
 
 
 def _settles(record: Record) -> bool:
-    """Whether a question is done with: a prediction always, the engine's when it was right, ready or shown."""
+    """Whether a question is finished: a prediction always, the engine's when it was right, ready or shown."""
     return record["mode"] == "predict" or record["verdict"] != "wrong"
 
 
 def _numbers(value: Any) -> Any:
-    """Numbers as one writes them: 12 for 12.0, in lists as they were."""
+    """Numbers as usually written: 12 for 12.0, in the same lists."""
     if isinstance(value, list):
         return [_numbers(one) for one in value]
     if isinstance(value, Number):
@@ -430,7 +430,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _kinds(predict: bool | str | Iterable[str]) -> list[str]:
-    """The kinds of questions asked for: none stands for the usual ones."""
+    """The requested kinds of questions: none means the default ones."""
     if predict is True:
         return []
     alone = isinstance(predict, str) or not isinstance(predict, Iterable)

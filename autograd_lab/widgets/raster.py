@@ -1,7 +1,7 @@
-"""The still picture as pixels, without a browser: what svg.py wrote, drawn by matplotlib's renderer.
+"""The still picture as pixels, without a browser: svg.py's output, drawn by matplotlib's renderer.
 
-This is no reader for any SVG: it knows the elements, path commands and style rules that svg.py writes, and says so
-when it meets others. So there is one drawing, and PNG and GIF cannot differ from it.
+This does not read arbitrary SVG: it knows the elements, path commands and style rules that svg.py writes, and raises
+on others. So there is one drawing, and PNG and GIF cannot differ from it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from PIL import Image
 from .svg import palette
 
 _TOKEN = re.compile(r"[A-Za-z]|-?\d*\.?\d+(?:e-?\d+)?")
-_QUARTER = 0.5523  # how far the handles of a Bezier curve reach that is to be a quarter of a circle
-_MARGIN, _SIZE, _LEADING = 16, 14, 20  # of the caption below: space around it, its letters, its lines
-_LEAST_WIDTH = 460  # so that a sentence below a narrow graph does not get as high as the graph
+_QUARTER = 0.5523  # the length of the handles of a Bezier curve that approximates a quarter of a circle
+_MARGIN, _SIZE, _LEADING = 16, 14, 20  # the caption below: space around it, font size, line height
+_LEAST_WIDTH = 460  # keeps a sentence below a narrow graph from getting as tall as the graph
 
 Style = dict[str, str]
 
@@ -40,7 +40,7 @@ class Raster:
         self._widths: dict[tuple[str, float, bool], float] = {}
 
     def picture(self, drawing: str, caption: str = "", count: str = "", lines: int = 0) -> Image.Image:
-        """The drawing; below it, if there is a caption, room for `lines` lines of it and a counter."""
+        """The drawing; below it, if there is a caption, room for `lines` lines and a counter."""
         root = ElementTree.fromstring(drawing)
         box = root.get("viewBox", f"0 0 {root.get('width')} {root.get('height')}")
         left, top, width, height = _numbers(box)
@@ -150,7 +150,7 @@ class Raster:
 
 @cache
 def _family() -> str:
-    """The first font of the drawing's list that this machine has; matplotlib brings DejaVu Sans along."""
+    """The first font of the drawing's list that is installed; matplotlib ships DejaVu Sans."""
     wanted = ["Inter", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "Liberation Sans"]
     known = {font.name for font in fontManager.ttflist}
     return next((name for name in wanted if name in known), "DejaVu Sans")

@@ -1,7 +1,7 @@
-"""Changing an input and seeing the graph run again: `lab.step(fn, *inputs)` keeps the function and what it was given.
+"""Changing an input and running the graph again: `lab.step(fn, *inputs)` keeps the function and its inputs.
 
-Each run gets leaves of its own, made of the numbers the inputs had at first or were changed to, so what runs again
-leaves no trace in the user's tensors.
+Each run gets leaves of its own, made from the inputs' original or changed numbers, so that a new run does not
+affect the user's tensors.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from autograd_lab.tracing.trace import Record
 if TYPE_CHECKING:
     from autograd_lab.tensor import Tensor
 
-#: Tensors of up to so many numbers can be changed in the leaf table.
+#: Tensors of at most so many numbers can be changed in the leaf table.
 MOST_NUMBERS = 16
 
 
 class Run:
-    """A function with its inputs, to be recorded: once as the user gave them, then with changed ones."""
+    """A function with its inputs, to be recorded: first with the user's own, then with changed ones."""
 
     def __init__(self, fn: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
         self.fn = fn
@@ -49,7 +49,7 @@ class Run:
         return trace
 
     def again(self, now: list[Any]) -> Trace:
-        """Run on other numbers, in new leaves; the other leaves that the function uses keep their `.grad`."""
+        """Run on changed numbers, in new leaves; the other leaves that the function uses keep their `.grad`."""
         inputs = []
         for given, x, g in zip(self.given, now, self.grads, strict=True):
             if _is_leaf(given):
@@ -72,7 +72,7 @@ class Run:
 
         names = {name: x for name, x in zip(self.names, inputs, strict=True) if _is_tensor(x)}
         with record(names=names) as trace:
-            _loss = self.fn(*inputs)  # underscored: the user's code did not call it by this name
+            _loss = self.fn(*inputs)  # underscored: the user's code has no such name
             before |= _leaves(trace)
             if getattr(_loss, "requires_grad", False):
                 _loss.backward()
@@ -92,7 +92,7 @@ class Run:
                 t.grad = g
 
     def index(self, name: str) -> int:
-        """The place of the input called `name`; ValueError if there is none that can be changed."""
+        """The index of the input called `name`. Raises ValueError if there is none that can be changed."""
         if name not in self.names:
             raise ValueError(
                 f"there is no input {name!r}: the function's inputs are {', '.join(self.names) or 'none'}"
@@ -103,7 +103,7 @@ class Run:
         return i
 
     def read(self, name: str, value: Any) -> list[Any]:
-        """The inputs with another value for `name`; ValueError says what is wrong with it."""
+        """The inputs with another value for `name`. Raises ValueError if the value does not fit."""
         i = self.index(name)
         old = self.now[i]
         if isinstance(value, str):
@@ -152,25 +152,25 @@ class Rerun(traitlets.HasTraits):
     run: Run | None = None
 
     def edit(self, name: str, value: Any) -> Any:
-        """Give the input `name` another value and run the function again; the stepper stays at the same place.
+        """Set the input `name` to another value and run the function again; the stepper stays at the same place.
 
         `value` is a number, a list or a tensor of the input's shape, or the text that would be typed. Raises ValueError
-        if it does not fit, RuntimeError if the stepper was not made by `lab.step(fn, *inputs)`; what the function itself
-        raises is passed on. Whatever is raised, the stepper shows the run it showed before.
+        if it does not fit, RuntimeError if the stepper was not made by `lab.step(fn, *inputs)`; exceptions of the function
+        propagate. After an exception the stepper still shows the previous run.
         """
         run = self._need_run()
         self._replace(run, run.read(name, value))
         return self
 
     def reset(self) -> Any:
-        """Run again with the inputs the stepper was made with."""
+        """Run again with the original inputs."""
         run = self._need_run()
         self._replace(run, list(run.first))
         return self
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """The inputs of the run that is shown, by name."""
+        """The inputs of the current run, by name."""
         run = self._need_run()
         return dict(zip(run.names, run.now, strict=True))
 
@@ -189,7 +189,7 @@ class Rerun(traitlets.HasTraits):
             self._list_inputs()
 
     def _list_inputs(self) -> None:
-        """What the front end may offer for changing."""
+        """What the front end offers for editing."""
         run, found = self._need_run(), []
         leaves = {e["t"] for e in self.trace if e["k"] == "leaf"}
         for name, given, now, first in zip(run.names, run.given, run.now, run.first, strict=True):
@@ -214,7 +214,7 @@ class Rerun(traitlets.HasTraits):
                 self.edit(asked["name"], str(asked["text"]))
         except (ValueError, RuntimeError) as error:
             answer["error"] = str(error)
-        except Exception as error:  # whatever the user's function raises is said beside the field
+        except Exception as error:  # whatever the user's function raises is shown beside the field
             answer["error"] = f"With this value the function raises {type(error).__name__}: {error}"
         self._edit_answer = answer
 
@@ -231,9 +231,9 @@ def _names(fn: Callable[..., Any], count: int) -> list[str]:
 
 
 def _leaves(trace: Any) -> dict[int, Any]:
-    """The tensors a running recording has met that gather a gradient, and the one they have."""
+    """The tensors that a running recording has met and that accumulate a gradient, with their current one."""
     found = [t for t in list(trace._recorder.met.values()) if _is_leaf(t) and t.requires_grad]
-    # as arrays: a copy made of tensors would be recorded as well
+    # as arrays: copying tensors would be recorded as well
     return {id(t): (t, None if t._meta.grad is None else t._meta.grad._data.copy()) for t in found}
 
 
@@ -244,7 +244,7 @@ def _call_site(trace: Trace) -> tuple[Record, int] | None:
 
 
 def _move_call(trace: Trace, where: tuple[Record, int]) -> None:
-    """Say that the backward pass was started from `where`: the line of the first run, not the one that ran it again."""
+    """Set the line that started the backward pass to `where`: that of the first run, not the one that ran it again."""
     event = next((e for e in reversed(trace.events) if e["k"] == "backward" and e.get("src")), None)
     if event is None:
         return
@@ -305,7 +305,7 @@ def _wanted(name: str, shape: tuple[int, ...]) -> str:
 
 
 def _same_place(old: Trace, k: int, new: Trace) -> int:
-    """The step of a new run that stands where step `k` stood: as many events into the same phase."""
+    """The step of a new run that corresponds to step `k`: as many events into the same phase."""
     if len(old) == len(new):
         return k
     starts = [0, *(i + 1 for i, e in enumerate(old) if e["k"] == "backward" and i < k)]

@@ -1,12 +1,12 @@
-"""What stands where while some groups are open and the others closed.
+"""The positions of all items while some groups are open and the others closed.
 
 A closed group is one box. An open one is a frame around its own small layout, made first and then placed in the layout
 around it like any box; an edge that crosses the frame does so at a *port*, one for each source of edges. Lines between
-the same two things, one of them a closed group, are one line: they are a *bundle*.
+the same two items, one of them a closed group, are drawn as one line, a *bundle*.
 
 The browser makes scenes too: assets/scene.js is this file in JavaScript, and a test compares the two.
 
-Numbers that name things: a unit is its index, a group is -1 minus its index, the whole picture is container -1.
+Numbers of items: a unit is its index, a group is -1 minus its index, the whole picture is container -1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Record = dict[str, Any]
 PAD = 14  # inside a frame
 HEAD = 30  # room for a frame's name
 PORT = (12.0, 12.0, 0.0)
-SIDE = 10  # how far beside a lane's middle its lines run: forward left, backward right
+SIDE = 10  # distance of lines from the middle of their lane: forward left, backward right
 BUNDLE = 46  # width of the label on a bundle
 
 
@@ -34,9 +34,9 @@ class _Container:
 
     index: int
     items: list[int] = field(default_factory=list)
-    top: list[int] = field(default_factory=list)  # sources of edges that come in
-    bottom: list[int] = field(default_factory=list)  # sources inside, of edges that go out
-    legs: list[tuple[int, int, str, str, int]] = field(default_factory=list)  # pieces of ways, and whose
+    top: list[int] = field(default_factory=list)  # sources of incoming edges
+    bottom: list[int] = field(default_factory=list)  # sources inside, of outgoing edges
+    legs: list[tuple[int, int, str, str, int]] = field(default_factory=list)  # pieces of paths, their owners
     seat: dict[tuple[str, int], int] = field(
         default_factory=dict
     )  # ("in" | "item" | "out", thing) -> its number
@@ -45,20 +45,20 @@ class _Container:
     height: float = 0
     shift: float = 0  # of the layout within the frame
     x: float = 0
-    y: float = 0  # where the layout's corner is
+    y: float = 0  # the position of the layout's corner
 
     def port(self, side: str, source: int) -> float:
-        """How far a port is from the frame's middle."""
+        """The distance of a port from the frame's middle."""
         x, _ = self.layout.anchors[self.seat[side, source]]
         return self.shift + x - self.width / 2
 
     def point(self, side: str, thing: int) -> Point:
-        """Where an item or port is in the picture."""
+        """The position of an item or port in the picture."""
         x, y = self.layout.anchors[self.seat[side, thing]]
         return self.x + x, self.y + y
 
 
-#: One piece of a line's way: (container, what it leaves, what it enters, "item" or port, "item" or port)
+#: One piece of a line's path: (container, what it leaves, what it enters, "item" or port, "item" or port)
 _Leg = tuple[_Container, int, int, str, str]
 
 
@@ -81,7 +81,7 @@ class Scene:
         self.opened = set(opened)
         self.first = [len(self.units)] * len(self.groups)
         self.depth: list[int] = []
-        self.closed: list[int] = []  # for each group: the outermost closed group it is in or is, else -1
+        self.closed: list[int] = []  # for each group: the outermost closed one around or at it, else -1
         for g, group in enumerate(self.groups):
             parent = group["parent"]
             self.depth.append(self.depth[parent] + 1 if parent >= 0 else 1)
@@ -102,7 +102,7 @@ class Scene:
         self._put(-1, 0, 0)
 
     def seen(self, unit: int) -> int:
-        """What stands for a unit: itself, or the closed group it is in."""
+        """The item that represents a unit: itself, or the closed group around it."""
         group = self.units[unit]["group"]
         closed = self.closed[group] if group >= 0 else -1
         return -1 - closed if closed >= 0 else unit
@@ -158,7 +158,7 @@ class Scene:
         x, y = self.containers[self.groups[g]["parent"]].point("item", thing)
         return x - w / 2, y - h / 2, w, h
 
-    # Which things are in which layout, and how they are joined.
+    # The items of each layout, and their connections.
 
     def _fill(self) -> None:
         self.containers[-1] = _Container(-1)
@@ -194,7 +194,7 @@ class Scene:
         return parent
 
     def _route(self, source: int, target: int) -> list[_Leg]:
-        """The pieces of the way from one thing to another, out of frames and into frames."""
+        """The pieces of the path from one item to another, out of frames and into frames."""
         out: list[_Leg] = []
         into: list[_Leg] = []
         a, b = source, target
@@ -212,7 +212,7 @@ class Scene:
                 b, there, side_b = -1 - there, self.groups[there]["parent"], "item"
         return [*out, (self.containers[here], a, b, side_a, side_b), *into[::-1]]
 
-    # Sizes from the inside out, places from the outside in.
+    # Sizes from the inside out, positions from the outside in.
 
     def _measure(self, index: int) -> None:
         container = self.containers[index]
@@ -260,7 +260,7 @@ class Scene:
     # Lines.
 
     def _lines(self, kind: str) -> list[tuple[int, int, list[int]]]:
-        """The lines to draw: what they join, and the film's lines that each stands for."""
+        """The lines to draw: what they connect, and the film's lines that each represents."""
         found: dict[tuple[int, int, int], list[int]] = {}
         for i, line in enumerate(self.film[kind]):
             source, target = self.seen(line["u"]), self.seen(line["v"])
@@ -283,7 +283,7 @@ class Scene:
     def _ends(
         self, forward: list[tuple[int, int, list[int]]], backward: list[tuple[int, int, list[int]]]
     ) -> dict[tuple[str, int, int], Point]:
-        """Where lines start and end: several at one side stand apart, in the order in which they go on."""
+        """The ends of lines: several at one side are spread out, in the order in which they continue."""
         sides: dict[tuple[str, int, int, int], list[tuple[float, int]]] = {}
         for kind, lines in (("forward", forward), ("backward", backward)):
             for index, (source, target, which) in enumerate(lines):
@@ -315,7 +315,7 @@ class Scene:
     def _edge(
         self, kind: str, thing: int, box: int, side: int
     ) -> tuple[float, float, float, tuple[float, float] | None]:
-        """Where lines may touch a thing's lower (0) or upper (1) side: the middle, the height, the room, the curve."""
+        """Where lines may touch an item's lower (0) or upper (1) side: the middle, the height, the room, the curve."""
         if thing < 0:
             x, y, w, h = self.box(thing)
             return x + w / 2 + (-SIDE if kind == "forward" else SIDE), y + h * (1 - side), w - 60, None
@@ -330,13 +330,13 @@ class Scene:
 
 
 class _Pills:
-    """Places for the gradients' labels on their lines, clear of each other and of the boxes."""
+    """Positions for the gradients' labels on their lines, clear of each other and of the boxes."""
 
     def __init__(self) -> None:
         self.taken: dict[tuple[int, int], list[tuple[float, float, float, float]]] = {}
 
     def put(self, points: list[Point], width: float) -> Point:
-        """The first free place of several along the line's last piece, then along the others; else its middle."""
+        """The first free position of several along the line's last piece, then along the others; otherwise its middle."""
         if not width:
             return curve_point(points[-2:], 0.5)
         pieces = list(pairwise(points))[::-1]
@@ -357,7 +357,7 @@ class _Pills:
                 yield i, j
 
     def take(self, box: tuple[float, float, float, float]) -> None:
-        """Something else stands here."""
+        """Mark an area as occupied."""
         for cell in self._cells(box):
             self.taken.setdefault(cell, []).append(box)
 
@@ -379,7 +379,7 @@ def curve_point(points: list[Point], t: float) -> Point:
 
 
 def scene(film: Record, opened: Iterable[int] | None = None) -> Record:
-    """The picture of a film: where everything is while the groups in `opened` (default: the film's own) are open."""
+    """The picture of a film: the positions of everything while the groups in `opened` (default: the film's own) are open."""
     return Scene(film, film["open"] if opened is None else opened).document()
 
 

@@ -1,8 +1,8 @@
-"""Define-by-run beside captured: `lab.compare_static(fn, *inputs)`.
+"""The dynamic graph beside the captured one: `lab.compare_static(fn, *inputs)`.
 
 Three views of one function: its operations as they run, beside the graph that was captured once; what each pass did to
-that graph, before and after; and the source that runs in the end. `again(*inputs)` runs it on other data: the dynamic
-graph is built anew and may be another, the captured one holds or misses a guard, and says which.
+that graph, before and after; and the final source. `again(*inputs)` runs it on other data: the dynamic
+graph is built anew and may differ, the captured one is reused or says which guard failed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ HEIGHT = 34
 
 
 class StaticComparison(Shown, anywidget.AnyWidget):
-    """A function as it runs, beside the graph that torch.compile captured of it.
+    """A function as it runs, beside the graph that torch.compile captured from it.
 
     The function runs several times: to record it, and twice to capture it. Its arguments are those given, and every run
-    is a plain call. Raises TypeError for what cannot be called.
+    is a plain call. Raises TypeError if `fn` is not callable.
 
     compiled   the compiled function; `compiled.graph`, `compiled.forward_source` and so on are there to read
     stages     what each pass did (see compiler/stages.py); [] if there is no graph
-    runs       one record for each call: what it did, and what the captured graph said to it
+    runs       one record for each call: what it did, and whether the captured graph was reused
     """
 
     _esm = front_end()
@@ -73,7 +73,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
         with keep_last(), warnings.catch_warnings():
             with record() as trace:
                 self.fn(*inputs, **kwargs)
-            warnings.simplefilter("ignore")  # that it is not one graph is told below
+            warnings.simplefilter("ignore")  # that it is not one graph is explained below
             self.compiled(*inputs, **kwargs)
         operations = _operations(trace)
         entries = self.compiled.entries
@@ -107,7 +107,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
         return self
 
     def _number_sources(self, trace: Trace, operations: list[Record]) -> None:
-        """Point the operations' lines into one list of sources for all runs."""
+        """Map the operations' lines to one list of sources for all runs."""
         place = {}
         for s, source in enumerate(trace.sources):
             known = next((i for i, one in enumerate(self._sources) if one["name"] == source["name"]), None)
@@ -162,7 +162,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
             most = len(self.stages) - 1 if name == "stage" else len(self.stages[self.stage].changes) - 1
         return max(min(wanted, most), low)
 
-    # The buttons' twins.
+    # The methods of the buttons.
 
     def show(self, view: str) -> StaticComparison:
         """Show "run", "passes" or "source"."""
@@ -170,7 +170,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
         return self
 
     def step(self, n: int = 1) -> StaticComparison:
-        """Go on by `n` operations; among the passes: by `n` changes, over the ends of the passes."""
+        """Go forward by `n` operations; among the passes by `n` changes, across passes."""
         if self.view != "passes":
             self.position += n
             return self
@@ -199,7 +199,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
         return self
 
     def last(self) -> StaticComparison:
-        """Go to the end: behind the last operation, or to the last change of the last pass."""
+        """Go to the end: after the last operation, or to the last change of the last pass."""
         if self.view != "passes":
             self.position = len(self.runs[self.run]["operations"])
         elif self.stages:
@@ -215,11 +215,11 @@ class StaticComparison(Shown, anywidget.AnyWidget):
 
     @property
     def heading(self) -> str:
-        """What is compared."""
+        """The title of the comparison."""
         return f"{self.compiled.__name__}: define-by-run beside captured"
 
     def summary(self) -> str:
-        """How many runs and graphs."""
+        """The numbers of runs and graphs."""
         return repr(self)[len("StaticComparison(") : -1]
 
     def to_text(self) -> str:
@@ -282,7 +282,7 @@ def _title(compiled: Compiled, inputs: tuple, kwargs: dict) -> str:
 
 
 def _operations(trace: Trace) -> list[Record]:
-    """What ran, in order: each operation with what it reads, its line, and what it made."""
+    """What ran, in order: each operation with its inputs, its line, and its results."""
     found: list[Record] = []
     made: dict[int, int] = {}
     for event in trace.events:
@@ -321,7 +321,7 @@ def _operations(trace: Trace) -> list[Record]:
 
 
 def _aligned(a: list[str], b: list[str]) -> list[int]:
-    """For each operation the step of the graph that is the same one, -1 for none."""
+    """For each operation the corresponding step of the graph, -1 for none."""
     if len(a) == len(b):
         return list(range(len(a)))
     same = [-1] * len(a)
@@ -332,7 +332,7 @@ def _aligned(a: list[str], b: list[str]) -> list[int]:
 
 
 def _picture(operations: list[tuple[str, list[int], list[int]]]) -> Record:
-    """A small drawing of operations: boxes with name and shape, lines from what is made to who reads it."""
+    """A small drawing of operations: boxes with name and shape, lines from results to their readers."""
     texts = [(op, "\N{MULTIPLICATION SIGN}".join(map(str, shape)) or "number") for op, shape, _ in operations]
     widths = [max(text_width(op, 12, True), text_width(shape, 11)) + 18 for op, shape in texts]
     edges = [(u, v, 0.0, 0.0, 0) for v, (_, _, reads) in enumerate(operations) for u in reads]
@@ -373,7 +373,7 @@ def svg(picture: Record) -> str:
 
 
 def _saving(stage: Stage) -> str:
-    """How many steps and bytes before and after."""
+    """The numbers of steps and bytes before and after."""
     (s0, s1), (b0, b1) = stage.steps, stage.bytes
     what = "bytes saved for the backward" if stage.title == "split" else "bytes in named arrays"
     unit = "lines" if stage.title == "write" else "steps"

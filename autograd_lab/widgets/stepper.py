@@ -1,7 +1,7 @@
 """The stepper: a widget that walks through a trace, and the same walk from Python.
 
-All frames travel to the browser once (those of a long trace in two parts); stepping there needs no kernel. What a click can do, a method can do, so a
-notebook runs without anybody clicking. The output also holds a still picture and the steps as a table, for viewers
+All frames are sent to the browser once (those of a long trace in two parts); stepping there needs no kernel. Each click has a
+method, so a notebook runs without clicks. The output also holds a still picture and the steps as a table, for viewers
 without widgets and for nbval, which compares them.
 """
 
@@ -117,21 +117,21 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             self._whole_film = film(self.trace)
         return self._whole_film
 
-    # JupyterLab lets a page's messages in while a cell is at work, in a thread of their own: they wait for what is being sent.
+    # JupyterLab delivers a page's messages while a cell runs, in a thread of their own: they wait for what is being sent.
 
     def set_state(self, sync_data: Record) -> None:
-        """Take what the page sent."""
+        """Apply what the page sent."""
         with self._lock:
             super().set_state(sync_data)
 
     @contextmanager
     def hold_sync(self) -> Iterator[None]:
-        """Send what changes inside in one message, and let nothing of the page's in between."""
+        """A context manager: send all changes in one message, and hold the page's messages meanwhile."""
         with self._lock, super().hold_sync():
             yield
 
     def complete(self) -> None:
-        """Send what is not yet there: of a trace opened in two stages all but its beginning, and the questions."""
+        """Send what is missing: the rest of a trace opened in two stages, and the questions."""
         with self._lock, collector.paused():
             if not self.is_complete:
                 self.is_complete = True
@@ -144,11 +144,11 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             self._carry_quiz()
 
     def before_keeping(self) -> None:
-        """Have everything along, for where no kernel can send it later."""
+        """Include everything, for pages without a kernel to send it later."""
         self.complete()
 
     def _show_trace(self, trace: Trace, position: int) -> None:
-        with self.hold_sync():  # so that the browser never sees a film with another one's step
+        with self.hold_sync():  # so that the browser never combines a film with another film's step
             self.is_complete = True
             self.trace = trace
             self._whole_film = None
@@ -158,13 +158,13 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
 
     @traitlets.validate("position")
     def _inside(self, proposal: Record) -> int:
-        k = max(proposal["value"], 0)  # how many steps there are is not known yet while the rest is coming
+        k = max(proposal["value"], 0)  # the number of steps is unknown while the rest is being computed
         return int(min(k, len(self.trace)) if self.is_complete else k)
 
-    # The buttons' twins.
+    # The methods of the buttons.
 
     def step(self, n: int = 1) -> Stepper:
-        """Go on by `n` events."""
+        """Go forward by `n` events."""
         return self.goto(self.position + n)
 
     def back(self, n: int = 1) -> Stepper:
@@ -180,16 +180,16 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         return self.goto(len(self.trace))
 
     def goto(self, k: int) -> Stepper:
-        """Show the picture after `k` events; beyond the ends it stays at the end."""
+        """Show the picture after `k` events, clipped to the ends."""
         self.position = k
         return self
 
     def next_node(self) -> Stepper:
-        """Go on to where the next node has been made, or has done its work."""
+        """Go to where the next node has been made, or has done its work."""
         return self.goto(next((s for s in self.film["stops"] if s > self.position), len(self.trace)))
 
     def previous_node(self) -> Stepper:
-        """Go back to where the node before was made, or did its work."""
+        """Go back to where the previous node was made, or did its work."""
         return self.goto(next((s for s in reversed(self.film["stops"]) if s < self.position), 0))
 
     # What is on screen.
@@ -205,7 +205,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         return state(self.trace, self.position)
 
     def opened(self, part: str = "backward") -> str:
-        """The lines that the compiled node on screen ran, with what they read and made and where they come from.
+        """The lines that the compiled node on screen ran, with their inputs, results and origins.
 
         `part` is "forward" or "backward". Raises ValueError if the node on screen is not compiled, or has not run that part.
         """
@@ -242,7 +242,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         return self.trace.title
 
     def summary(self) -> str:
-        """How many steps, passes and nodes."""
+        """The numbers of steps, passes and nodes."""
         return still.summary(self.trace)
 
     def to_text(self) -> str:

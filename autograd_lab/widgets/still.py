@@ -1,7 +1,7 @@
-"""What stands in a notebook for viewers without widgets: a still picture and the steps as a table.
+"""The form of a stepper for viewers without widgets: a still picture and the steps as a table.
 
-nbval compares both, so they are the same bytes for the same trace. The HTML is made of what JupyterLab's sanitizer
-leaves in a notebook that is not trusted, and GitHub in one that is looked at: images from data, tables, <details>.
+nbval compares both, so they are the same bytes for the same trace. The HTML uses only what JupyterLab's sanitizer
+keeps in an untrusted notebook, and GitHub in any notebook: data URLs of images, tables, <details>.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from autograd_lab.tracing.trace import Record
 
 from .svg import svg
 
-#: Rows of the table; longer traces are cut, the stepper shows them all.
+#: Rows of the table; longer traces are truncated, the stepper shows them all.
 MOST_ROWS = 200
 _INSIDE = "\n        "  # before a line that a compiled node ran
 
-# Dropped where a notebook is not trusted, needed where it is. A stepper hides the picture (assets/host.js), so the
+# Dropped in an untrusted notebook, needed in a trusted one. A stepper hides the picture (assets/host.js), so the
 # picture waits a moment for it; and where JupyterLab has no kernel to make a stepper with, it would print "model
 # not found" below the picture: a widget output that holds nothing but such a text is left out.
 _BESIDE_A_WIDGET = (
@@ -32,7 +32,7 @@ _BESIDE_A_WIDGET = (
 
 
 def summary(trace: Trace) -> str:
-    """One line: how many steps, passes and nodes."""
+    """One line: the numbers of steps, passes and nodes."""
     backward = sum(p["k"] == "backward" for p in trace)
     passes = {0: "forward only", 1: "forward and backward"}.get(
         backward, f"forward and {backward} backward passes"
@@ -65,8 +65,8 @@ def html(
 
     shown          the last step that may be shown, when there are questions about the next
     question       the question after it
-    note           what the line between picture and table says besides
-    beside_widget  whether a stepper is displayed right after it
+    note           an addition to the line between picture and table
+    beside_widget  whether a stepper follows
     """
     picture = base64.b64encode(svg(film, shown).encode()).decode("ascii")
     rows = "".join(
@@ -91,7 +91,7 @@ def framed(inside: str, name: str, beside_widget: bool) -> str:
 
 
 def key(what: str) -> str:
-    """A short name, by which a widget knows its still form: the same for the same text."""
+    """A short name by which a widget finds its still form: the same for the same text."""
     return f"{zlib.crc32(what.encode()):08x}"
 
 

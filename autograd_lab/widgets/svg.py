@@ -1,6 +1,6 @@
 """The film as a still picture: one SVG text, the same bytes for the same film, for viewers that run no widget.
 
-It draws what the stepper draws, from the same positions, in the light theme's colours.
+It draws what the stepper draws, from the same positions, in the light theme's colors.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .scene import scene
 
 Record = dict[str, Any]
 
-#: A picture with more boxes than this tells nothing and weighs a lot.
+#: A picture with more boxes than this is large and illegible.
 MOST_UNITS = 300
 _FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 
 
 @cache
 def palette(dark: bool = False) -> dict[str, str]:
-    """The stepper's colours by name, read from its style sheet so that there is one list."""
+    """The stepper's colors by name, read from its style sheet so that there is one list."""
     css = (Path(__file__).parent / "assets" / "stepper.css").read_text(encoding="utf-8")
     found = re.findall(r"--agl-([\w-]+): light-dark\((#\w+), (#\w+)\)", css)
     return {name: dark_color if dark else light for name, light, dark_color in found}
@@ -63,7 +63,7 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
 
 
 def seen(film: Record) -> Record | None:
-    """The scene of a film with its groups open or closed as at first; None if that is too large for a picture."""
+    """The initial scene of a film; None if it is too large for a picture."""
     opened = set(film["open"])
     boxes = sum(group["parent"] in opened or group["parent"] < 0 for group in film["groups"])
     boxes += sum(unit["group"] in opened or unit["group"] < 0 for unit in film["units"])
@@ -71,7 +71,7 @@ def seen(film: Record) -> Record | None:
 
 
 def _census(film: Record, g: int, k: int) -> str:
-    """How far the nodes in a group are, in a few words; assets/groups.js says a little more."""
+    """The progress of the nodes in a group, in a few words; assets/groups.js says a little more."""
     inside = {g}
     for child, group in enumerate(film["groups"]):
         if group["parent"] in inside:
@@ -138,7 +138,7 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
     x, y, rx, ry = unit["shape"]
     x, y = x + cx, y + cy
     stroke = f'fill="{color["bg"]}" stroke="{color["outline"]}" stroke-width="1.2"'
-    if k < film["steps"] and film["focus"][k] == unit["node"]:  # the last step is the whole, not a moment
+    if k < film["steps"] and film["focus"][k] == unit["node"]:  # the last step shows the whole, not a moment
         name = "blue" if at(film["phase"], k, 3)[0] == "forward" else "verm"
         stroke = f'fill="{color[name + "-tint"]}" stroke="{color[name]}" stroke-width="2.8"'
     if node["kind"] == "accumulate":
@@ -157,7 +157,7 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
 
 
 def moved(unit: Record, cx: float, cy: float) -> list[list[float]]:
-    """A unit's boxes where they are in the picture: [tensor, x, y, width, height]."""
+    """A unit's boxes at their positions in the picture: [tensor, x, y, width, height]."""
     return [[t, x + cx, y + cy, w, h] for t, x, y, w, h in unit["boxes"]]
 
 
@@ -230,5 +230,5 @@ def _note(text: str) -> str:
 
 
 def _n(x: float) -> str:
-    """A coordinate in as few bytes as it needs."""
+    """A coordinate in as few bytes as possible."""
     return f"{x:.2f}".rstrip("0").rstrip(".")

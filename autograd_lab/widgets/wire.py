@@ -1,14 +1,14 @@
-"""The film on its way to the browser: the same document in a tenth of its size.
+"""The film as sent to the browser: the same document in a tenth of its size.
 
 A film is full of records with the same keys and of numbers that grow slowly. `encode` turns lists of records
-into columns and growing numbers into differences, guided by nothing but the shape of the data, and deflates the
-JSON of that; `decode` and its twin in assets/wire.js give back the very document. Every packed thing is a pair or
+into columns and growing numbers into differences, guided only by the shape of the data, and deflates the
+JSON of that; `decode` and its counterpart in assets/wire.js return the same document. Every packed thing is a pair or
 triple that begins with its kind:
 
     ["=", x]                 x as it is
     ["*", n, x]              x, n times
     ["+", s, [i, ...]]       integers; each but the first s is the difference to the one s places before
-    ["$", [text, ...], P]    texts, each once, and the packed list of which stands where
+    ["$", [text, ...], P]    texts, each once, and the packed list of their indices
     ["|", w, [P, ...]]       lists of the same length w, packed as w columns
     ["/", P, Q]              lists: their lengths, and what is in them, one after the other
     ["#", [key, ...], [P]]   records with the same keys: one packed column for each
@@ -23,20 +23,20 @@ import zlib
 from itertools import chain
 from typing import Any
 
-_SMALL = 4  # shorter lists stay as they are
-_SAMPLE = 1000  # so many integers show how a column is best written
+_SMALL = 4  # shorter lists are not packed
+_SAMPLE = 1000  # so many integers suffice to choose the encoding of a column
 _STRIDES = (1, 2, 3, 4)
 
 
 def encode(document: dict[str, Any]) -> str:
-    """The film as text: packed, deflated, in base64. Raises ValueError for numbers that JSON does not have."""
+    """The film as text: packed, deflated, in base64. Raises ValueError for numbers without a JSON form."""
     text = json.dumps(pack(document), separators=(",", ":"), allow_nan=False, check_circular=False)
-    deflate = zlib.compressobj(4, zlib.DEFLATED, -15)  # in a third of the time of 6, and a twentieth longer
+    deflate = zlib.compressobj(4, zlib.DEFLATED, -15)  # a third of the time of level 6, for 5 % more bytes
     return base64.b64encode(deflate.compress(text.encode()) + deflate.flush()).decode("ascii")
 
 
 def decode(text: str) -> dict[str, Any]:
-    """The film that `encode` was given."""
+    """The film that was passed to `encode`."""
     film: dict[str, Any] = unpack(json.loads(zlib.decompress(base64.b64decode(text), -15)))
     return film
 
@@ -97,7 +97,7 @@ def _lists(x: Any) -> list[Any]:
 
 
 def unpack(packed: list[Any]) -> Any:
-    """What `pack` was given; tuples come back as lists."""
+    """What was passed to `pack`; tuples come back as lists."""
     kind, a, *rest = packed
     if kind == "=":
         return a

@@ -10,7 +10,7 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
     autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
     autograd-lab gradebook RESULTS [show ...]           for instructors: look at the grades, change them
 
-Whatever stops it is said as what happened, why, and what to do, with exit status 2.
+An error message says what happened, why, and what to do; the exit status is then 2.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from autograd_lab.course.student import PRIVATE, is_source_checkout
 DEFAULT_DIR = Path("~/autograd-lab-work")
 FIRST_PORT = 8888
 
-# Subcommands: the module whose `main(argv) -> int` carries each one out, imported only when it is asked for.
+# Subcommands: the module whose `main(argv) -> int` runs each one, imported only when needed.
 COMMANDS = {
     "build": ("autograd_lab.course.build", "for authors: write the notebooks from their text sources"),
     "run": ("autograd_lab.standin", "run a program written for PyTorch, with autograd_lab in its place"),
@@ -57,7 +57,7 @@ COMMANDS = {
 
 
 class CannotStartError(Exception):
-    """What stops the command, said so that a student can act on it."""
+    """The command cannot go on; the message tells a student what to do."""
 
     def __init__(self, what: str, why: str, remedy: str) -> None:
         super().__init__(f"{what}\n  Why:        {why}\n  What to do: {remedy}")
@@ -268,7 +268,7 @@ def _free_port() -> int:
 
 
 def _port_problem(port: int) -> OSError | None:
-    """Why JupyterLab could not listen on localhost's `port`, or None where it can."""
+    """Why JupyterLab cannot listen on localhost's `port`, or None if it can."""
     for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
         try:
             listener = socket.socket(family, socket.SOCK_STREAM)
@@ -337,10 +337,10 @@ def jupyter_command(work: Path, port: int, *, may_move: bool, browser: bool) -> 
 
 @contextmanager
 def _own_jupyter_settings() -> Iterator[dict[str, str]]:
-    """An environment in which the kernel "python3" is this very Python, and no news pop up over the notebook.
+    """An environment in which the kernel "python3" is this very Python, and no news pops up over the notebook.
 
     Outside a virtual environment Jupyter prefers a kernel "python3" in the user's folder, which may belong to
-    a Python that was removed long ago or has no autograd_lab. Folders named in JUPYTER_PATH come before all.
+    a Python that was removed long ago or has no autograd_lab. Folders named in JUPYTER_PATH take precedence over all others.
     """
     with tempfile.TemporaryDirectory(prefix="autograd-lab-") as folder:
         kernel = Path(folder) / "kernels" / "python3" / "kernel.json"
@@ -370,7 +370,7 @@ def _own_jupyter_settings() -> Iterator[dict[str, str]]:
 
 
 class _Stopper:
-    """While it is entered, what would end this process (Ctrl-C, a closed terminal) ends JupyterLab instead.
+    """A context manager: what would end this process (Ctrl-C, a closed terminal) ends JupyterLab instead.
 
     The first signal lets JupyterLab stop its kernels; a second one does not wait for that.
     """

@@ -23,10 +23,10 @@ if _express is not None:
 
 
 def fast(on: bool = True) -> bool:
-    """Compute with express: several steps as one where nobody looks, the same numbers sooner. Returns whether it is on now.
+    """Switch express on or off: where nothing is recorded it fuses steps, with equal results. Returns whether it is on now.
 
     Importing `lab` switches express off, so that the nodes you see are the nodes that compute. With the environment variable
-    AUTOGRAD_LAB_EXPRESS set to 0 or 1 it stays off or on, whatever is asked for here.
+    AUTOGRAD_LAB_EXPRESS set to 0 or 1 it stays off or on, and this call has no effect.
     """
     if _express is None:
         return False
@@ -61,8 +61,8 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     loss   the tensor the gradient should come from (default: what backward was called on last)
     trace  the recording to look into (default: the one that is running or ran last in this thread)
 
-    Without a recording that knows the tensor, the tensors themselves are asked: that gives a cause, but no lines. Raises KeyError
-    for a name that is not in the trace, TypeError for what is no tensor.
+    Without a recording that knows the tensor, the answer comes from the tensors themselves: a cause, but no lines. Raises KeyError
+    for a name that is not in the trace, TypeError if `x` is neither a tensor nor a name.
     """
     from .tracing.why.live import absent, live_why, outside
 
@@ -111,9 +111,9 @@ def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) ->
 
 
 def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
-    """Define-by-run beside captured: `fn(*inputs)` as it runs, the graph that torch.compile captures of it, and what each pass did.
+    """The dynamic graph beside the captured one: `fn(*inputs)` as it runs, the graph that torch.compile captures of it, and what each pass did.
 
-    `.again(*inputs)` runs it on other data: the dynamic graph is built anew, the captured one holds or says which guard it missed
+    `.again(*inputs)` runs it on other data: the dynamic graph is built anew, the captured one is reused or says which guard failed
     (see widgets/static.py).
     """
     from . import widgets
@@ -122,7 +122,7 @@ def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
 
 
 def stand_in() -> Any:
-    """Let `import torch` give autograd_lab from now on, so that a program written for PyTorch runs as it is (see standin.py).
+    """Make `import torch` import autograd_lab from now on, so that a program written for PyTorch runs unchanged (see standin.py).
 
     Returns the module. Raises ImportError if PyTorch itself has been imported in this process.
     """
@@ -136,7 +136,7 @@ def source(node: Any) -> None:
 
     node   a node, such as `y.grad_fn`; or a tensor that has one
 
-    Raises TypeError if it is neither, and if it is a node of PyTorch's, whose rules are C++.
+    Raises TypeError if it is neither, or if it is a node of PyTorch's, whose rules are C++.
     """
     rule = getattr(node, "grad_fn", node)
     if not isinstance(rule, Node):
@@ -170,7 +170,7 @@ __all__ = [
 
 
 def _offer_magic() -> None:
-    """Make `%%step` known where a notebook or IPython is running; nothing is loaded elsewhere."""
+    """Register `%%step` if a notebook or IPython is running; load nothing otherwise."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is not None:

@@ -1,19 +1,19 @@
-"""The course: what its notebooks say to a student, and how they are built and checked.
+"""The course: the functions of its notebooks, and how they are built and checked.
 
     expect.py    `with lab.expect(RuntimeError, "second time"):` a cell that must raise
     reveal.py    `lab.reveal(prediction, truth)`: a prediction first, then the answer
     feedback.py  `lab.check("04.2", answer)`: passed, wrong and why, or not attempted; `lab.hint`
     scores.py    `lab.progress()`: the points so far
     items.py     graded items as data, and the one function that judges
-    probe.py     what runs beside the student's code
-    handed_out.py  is it still as it was handed out?
-    plain.py     answers as plain data, and when two of them are the same
+    probe.py     what runs in the process of the student's code
+    handed_out.py  is code still as it was handed out?
+    plain.py     answers as plain data, and when two of them are equal
     misconceptions.py  what learners believe, by id
     student.py   a notebook as a student receives it, with no outputs in it
     author.py    a solutions source: exercises, answers, checks, wrong answers
     bank.py      are all wrong answers caught, and mutants of the right ones?
     build.py     `autograd-lab build [--check]`: from text sources to executed notebooks and exercises
-    lint.py      what a notebook must satisfy before a run of nbval over it means anything
+    lint.py      what a notebook must satisfy for a run of nbval to be meaningful
 
 Only the last four know Jupyter's file format; importing this package loads none of them.
 """

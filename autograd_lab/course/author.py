@@ -1,20 +1,20 @@
 """Reading a solutions source: one text file per notebook holds its exercises, answers, checks and wrong answers.
 
     # %% [markdown]                  the question; the heading gives id and title: "## 04.1 · Two users"
-    # %%                             the answer; what stands between the markers does not reach the students
+    # %%                             the answer; students do not get what is between the markers
     ### BEGIN SOLUTION
     answer = 96
     ### END SOLUTION
-    ### BEGIN STUB                   optional, after it: what students find there instead of a gap, such as code
+    ### BEGIN STUB                   optional, after it: what students get instead of a gap, such as code
     # answer = broken()              with a bug in it; every line is a comment here
     ### END STUB
     # %%                             the check, alone in its cell
     lab.check("04.1", answer)
-    # %% tags=["item"]               for authors and the builder only; in no notebook
+    # %% tags=["item"]               for authors and the builder only; not in any notebook
     item("04.1", kind="number", points=2, hints=[...], wrong=[wrong_answer(48, "M06", "...")])
 
 A code item has probes instead of an expected answer. They are functions in the item's cell; the answer is their first
-argument, their docstring says what is tried, and what they return on the reference answer is what is expected:
+argument, their docstring says what is tried, and their result for the reference answer is the expected one:
 
     item("04.4", kind="code", points=5, hints=[...])
 
@@ -31,7 +31,7 @@ argument, their docstring says what is tried, and what they return on the refere
     @right                                          another good program: must pass
     def backward(root): ...
 
-`read` runs the source in this process and returns the sheet; `problems` says what an author still owes.
+`read` runs the source in this process and returns the sheet; `problems` lists what is missing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _HEADING = re.compile(
 
 @dataclass
 class Draft:
-    """An item while its source is read: with the reference answer and the live wrong and right ones."""
+    """An item while its source is read: with the reference answer and the live wrong and right programs."""
 
     item: Item
     reference: Any = None
@@ -69,7 +69,7 @@ class Draft:
     """(entry of the bank, the wrong program itself or None for a value)."""
     right: list[Any] = field(default_factory=list)
     equivalent: list[str] = field(default_factory=list)
-    """Mutants that change nothing, as the report writes them."""
+    """Equivalent mutants, as written in the report."""
     answer_cell: int = -1
     """Number of the code cell (in `Sheet.code`) that holds the reference answer."""
 
@@ -88,7 +88,7 @@ class Sheet:
 
     @property
     def items(self) -> list[Item]:
-        """All items, complete: hidden probes and what every wrong answer gives."""
+        """All items, complete: with hidden probes and the results of every wrong answer."""
         return [draft.item for draft in self.drafts]
 
     def public(self) -> list[Item]:
@@ -97,11 +97,11 @@ class Sheet:
 
 
 def remember(sheet: Sheet, stored: Iterable[Item]) -> None:
-    """Keep what the items were when they were built last, `stored`, where it is needed still.
+    """Keep what is still needed of the last build's items, `stored`.
 
-    The stubs that were handed out before an item's present one: a stub of which only comments, docstring or layout have
-    changed is the same stub, and gaps with `...` need no memory. And the numbers of which only the rounding has changed, as
-    it does from one processor to another.
+    These are the stubs that were handed out before an item's present one (a stub is the same if only comments, docstring or
+    layout have changed, and gaps with `...` need no memory), and numbers that differ by rounding only, as they do
+    from one processor to another.
     """
     before = {item.id: item for item in stored}
     for item in sheet.items:
@@ -142,7 +142,7 @@ def public(item: Item) -> Item:
 
 
 def read(source: Path) -> Sheet:
-    """Read and run a solutions source. Raises ValueError, with the cell, for what cannot be understood."""
+    """Read and run a solutions source. Raises ValueError, naming the cell, if it is malformed."""
     import jupytext
 
     notebook = jupytext.read(source, fmt="py:percent")
@@ -177,7 +177,7 @@ def _is_check(source: str) -> bool:
 
 
 class Desk:
-    """Where a source is run: its namespace, and the words an item's cell may use."""
+    """The environment of a source: its namespace, and the functions for an item's cell."""
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
@@ -189,7 +189,7 @@ class Desk:
         self.stubs: dict[int, str] = {}
 
     def run(self, source: str, where: str, answer: bool) -> None:
-        """Run a code cell; what it hands to lab.check is the reference answer."""
+        """Run a code cell; what it passes to lab.check is the reference answer."""
         self.sheet.code.append(source)
         if answer:
             self.answer_cell = len(self.sheet.code) - 1
@@ -237,7 +237,7 @@ class Desk:
         self._hand_in(self.draft)
 
     def shared(self, made: Any) -> Any:
-        """A function or class that the probes after it use. It goes with them, so it must not give anything away."""
+        """A function or class that the following probes use. It is shipped with them, so it must not reveal answers."""
         self.prelude += _source_of(self.cell, made.__name__) + "\n\n"
         return made
 
@@ -253,7 +253,7 @@ class Desk:
 
         def keep(function: Any) -> Any:
             says = (function.__doc__ or "").strip().split("\n")[0]
-            # as they come out of the file: a tuple is a list there, and a program of the bank must meet what students' do
+            # as read from the file: a tuple is a list there, and the bank's programs must get the same as students'
             arguments = json.loads(json.dumps([list(case) for case in cases or [()]]))
             text = self.prelude + _source_of(self.cell, function.__name__)
             self.draft.item.probes.append(
@@ -285,7 +285,7 @@ def wrong_answer(answer: Any, misconception: str, says: str, score: float = 0) -
 
 @contextmanager
 def catching() -> Iterator[list[tuple[str, Any]]]:
-    """While a source is run, lab.check notes what it is given instead of judging it."""
+    """A context manager: lab.check stores what it is given instead of judging it."""
     given: list[tuple[str, Any]] = []
     feedback.LISTENERS.append(given)
     try:
@@ -313,7 +313,7 @@ def _source_of(cell: str, name: str) -> str:
 
 
 def _complete(draft: Draft) -> None:
-    """Work out what is expected, and what each wrong program of the bank gives."""
+    """Compute the expected results, and those of each wrong program of the bank."""
     item = draft.item
     if not item.probes:
         item.expected = plain.plain(draft.reference) if draft.checked else None
@@ -332,7 +332,7 @@ def _complete(draft: Draft) -> None:
 
 
 def problems(sheet: Sheet) -> list[str]:
-    """What is missing or does not hold in a sheet, one line each."""
+    """What is missing or wrong in a sheet, one line each."""
     found = []
     defined = [draft.item.id for draft in sheet.drafts]
     asked = [cell["item"] for cell in sheet.cells if cell["role"] == "check"]
@@ -416,10 +416,10 @@ def _owed_code(draft: Draft) -> Iterator[str]:
 
 
 def stub(source: str) -> str:
-    """A cell as students get it: what stands between the markers becomes a gap of the same shape.
+    """A cell as students get it: what is between the markers becomes a gap of the same shape.
 
     Names that are assigned there become `name = ...`; a part that returns becomes `return ...`; anything else a line `...`.
-    If a stub is written out after it, that stands there instead.
+    A stub written after it replaces the gap.
     """
     own = BEGIN_STUB in source
     out: list[str] = []
@@ -444,7 +444,7 @@ def stub(source: str) -> str:
 
 
 def solution(source: str) -> str:
-    """A cell as it stands in the executed solutions: without a written stub."""
+    """A cell as in the executed solutions: without a written stub."""
     return re.sub(rf"^{BEGIN_STUB}\n.*?^{END_STUB}\n?", "", source, flags=re.DOTALL | re.MULTILINE).strip(
         "\n"
     )

@@ -1,7 +1,7 @@
 """The questions of `lab.classroom`, one for each misconception: a short program, and answers that learners really give.
 
-What is true is not written here: the program is run, and the answer it gives is the truth (classroom.py). A program ends in
-the expression that is asked for. Of the answers, `trap` is what somebody who believes the misconception expects.
+The truth is not written here: the program is run, and its result is the truth (classroom.py). A program ends with
+the expression in question. Among the answers, `trap` is the one that follows from the misconception.
 """
 
 import re
@@ -29,7 +29,7 @@ def _ballot(id_: str, ask: str, program: str, answers: dict[str, str], trap: str
 
 
 def _rank(answer: str) -> tuple[int, float, str]:
-    """Numbers by size, then words by the alphabet: an order that tells nothing."""
+    """Numbers by size, then words alphabetically: an order that reveals nothing."""
     number = re.fullmatch(r"-?\d+(\.\d+)?", answer)
     return (0, float(answer), "") if number else (1, 0, answer.casefold())
 

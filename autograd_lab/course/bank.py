@@ -1,11 +1,11 @@
 """Does every check catch what it should? The bank of wrong answers, and mutants of every reference program, in one table.
 
 A mutant is the reference answer with one small thing changed: an operator, a constant, a comparison, an axis, a sign, a transpose
-or keepdim dropped, `+=` made `=`. One that passes every probe is a survivor: either it means the same (the item then
-lists it as `equivalent`), or the probes have a gap.
+or keepdim dropped, `+=` made `=`. One that passes every probe is a survivor: either it is equivalent (the item then
+lists it under `equivalent`), or the probes have a gap.
 
-An idle program does nothing of what is asked: the code as it was handed out, or with `return 0` and the like in place of the
-work. It must earn nothing: each probe has to see something that only the work brings about.
+An idle program does none of the work: the code as it was handed out, or with `return 0` or similar in place of the
+work. It must earn nothing: each probe must check something that only the work achieves.
 
     python -m autograd_lab.course.bank [solutions/04_*.py ...]
     python -m autograd_lab.course.bank --times          how long lab.check takes on every answer of the bank
@@ -31,7 +31,7 @@ from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read,
 from .items import find, judge
 
 SECONDS = 2.0
-"""How long one mutant may run; it is counted as caught if it takes longer."""
+"""The time limit for one mutant, which counts as caught if it takes longer."""
 
 _BINARY: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Mult,
@@ -43,7 +43,7 @@ _COMPARE: dict[type, type] = {
 }  # fmt: skip
 
 IDLE = ("pass", "return 0", "return 1", "return True", "return []", "raise NotImplementedError")
-"""What may stand in place of the work; on top come the function's arguments, handed back as they are."""
+"""Replacements for the work; in addition, each argument of the function, returned unchanged."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, bool]]:
 
 
 def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
-    """(what stands in place of the work, the points it earns) for each idle program of an item with probes."""
+    """(the replacement for the work, the points it earns) for each idle program of an item with probes."""
     attempt = _attempts(sheet, draft)
     for name, text in idle(stub(sheet.code[draft.answer_cell])):
         outputs = attempt(text)
@@ -104,7 +104,7 @@ def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
 
 
 def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | None]:
-    """What the probes of an item return for another text of its answer's cell; None if it does not even get to them in time."""
+    """The results of an item's probes for another text of its answer's cell; None if it does not reach them in time."""
     before: dict[str, Any] = {"__name__": "__main__"}
     with catching():
         for number, source in enumerate(sheet.code[: draft.answer_cell]):
@@ -131,7 +131,7 @@ class TimeUp(BaseException):
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in the block after so many seconds (where the system has timers; elsewhere mutants must end by themselves)."""
+    """Raise TimeUp in the block after so many seconds (if the system has timers; otherwise mutants must end by themselves)."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -149,7 +149,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """(name, text) of every mutant of a cell; only what stands between the solution markers is changed."""
+    """(name, text) of every mutant of a cell; only what is between the solution markers is changed."""
     inside = _solution_lines(source)
     tree = ast.parse(source)
     seen = {ast.unparse(tree)}
@@ -171,7 +171,7 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
 
 
 def idle(handed_out: str) -> Iterator[tuple[str, str]]:
-    """(name, text) of every idle program that can be made of what students find in an answer's cell."""
+    """(name, text) of every idle program that can be made from an answer's cell as students get it."""
     yield "as handed out", handed_out
     found = [node for node in ast.walk(ast.parse(handed_out)) if isinstance(node, ast.FunctionDef)]
     for work in (*IDLE, *range(max(len(function.args.args) for function in found))):
@@ -255,7 +255,7 @@ def _set(**fields: Any) -> Change:
 
 
 def _of(node: Any) -> Iterator[Change]:
-    """The small things that can be changed at one place."""
+    """The small changes that are possible at one place."""
     if isinstance(node, ast.BinOp):
         if type(node.op) in _BINARY:
             yield _set(op=_BINARY[type(node.op)]())
@@ -328,8 +328,8 @@ def table(rows: list[Row]) -> str:
 def slowest(sheet: Sheet) -> Iterator[tuple[str, int, float]]:
     """(item, how many answers, milliseconds of the slowest) for `lab.check` on all answers of a sheet, right and wrong.
 
-    The result that is shown is made, too. It is the processor's time, and of each answer the quickest of five checks: how
-    busy the machine is besides does not count.
+    Includes formatting the result. It is CPU time, the minimum of five checks for each answer, so that other load
+    does not count.
     """
     for draft in sheet.drafts:
         item = find(draft.item.id)

@@ -1,7 +1,7 @@
 """`autograd-lab build`: executed notebooks from their text sources, the same bytes every time.
 
     notebooks/NN_name.py         written by people: prose and code in jupytext's py:percent form
-    notebooks/NN_name.ipynb      written here: executed, outputs stored, nothing in it that varies
+    notebooks/NN_name.ipynb      written here: executed, outputs stored, reproducible
 
     solutions/NN_name.py         written by people: exercises, answers, checks, wrong answers (see author.py)
     solutions/NN_name.ipynb      written here: executed
@@ -15,8 +15,8 @@ nothing: it executes everything again and shows, cell by cell, what would change
 
 Two runs give the same bytes because everything that could differ is removed or derived from the source: cell
 ids come from positions, versions of kernel and language and timings are dropped, pieces of one stream are
-joined, and a widget leaves its text and its picture, not the number of its model. What cells print is up to
-their authors.
+joined, and a widget leaves its text and its picture, not the id of its model. What cells print is the
+authors' responsibility.
 """
 
 import argparse
@@ -80,17 +80,17 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def build_one(source: Path, root: Path) -> bool:
-    """Write what a source makes; True if it also passes the lint."""
+    """Write the files of a source; True if they also pass the lint."""
     return _each_file(source, root, write_file)
 
 
 def check_one(source: Path, root: Path) -> bool:
-    """Compare what is stored with what a source makes now; True if they agree and the lint is content."""
+    """Compare the stored files with a new build; True if they agree and pass the lint."""
     return _each_file(source, root, compare_file)
 
 
 def _each_file(source: Path, root: Path, treat: Callable[[Path, str, Path], bool]) -> bool:
-    """Make the files of a source one by one: the checks first, for the executed notebook asks them."""
+    """Make the files of a source one by one: the checks first, because the executed notebook uses them."""
     fine = True
     target = source.with_suffix(".ipynb")
     if source.parent.name == "solutions":
@@ -122,8 +122,8 @@ def _each_file(source: Path, root: Path, treat: Callable[[Path, str, Path], bool
 def write_file(target: Path, text: str, root: Path) -> bool:
     """Write a file and say whether it changed.
 
-    A notebook of which only the bytes of its PNG pictures would change is left as it is: a plot of measured times is never the
-    same twice, and fonts differ between machines. To have the pictures drawn anew, delete the notebook before building it.
+    A notebook is not rewritten if only the bytes of its PNG pictures would change: a plot of measured times is never the
+    same twice, and fonts differ between machines. To redraw the pictures, delete the notebook before building it.
     """
     stored = target.read_text(encoding="utf-8") if target.exists() else None
     changed = stored is None or (
@@ -137,7 +137,7 @@ def write_file(target: Path, text: str, root: Path) -> bool:
 
 
 def compare_file(target: Path, text: str, root: Path) -> bool:
-    """Say what a fresh build would change in a stored file; True if nothing."""
+    """Print what a fresh build would change in a stored file; True if nothing."""
     name = target.relative_to(root)
     if not target.exists():
         print(f"{name}: missing; run `autograd-lab build`")
@@ -177,7 +177,7 @@ def report_lint(target: Path, root: Path) -> bool:
 
 
 def find_root(given: Path | None) -> Path:
-    """The folder that holds notebooks/ with sources: the given one, or the nearest at or above this one."""
+    """The folder that contains notebooks/ with sources: the given one, or the nearest at or above this one."""
     candidates = [given.resolve()] if given else [Path.cwd(), *Path.cwd().parents]
     for folder in candidates:
         if any((folder / "notebooks").glob("*.py")):
@@ -203,7 +203,7 @@ def find_sources(root: Path, names: list[str]) -> list[Path]:
 
 
 def find_strays(root: Path) -> list[Path]:
-    """Notebooks that no source produces."""
+    """Notebooks without a source."""
     stored = [book for folder in EXECUTED for book in sorted((root / folder).glob("*.ipynb"))]
     return [book for book in stored if not book.with_suffix(".py").exists()]
 
@@ -231,7 +231,7 @@ def read_source(source: Path) -> dict[str, Any]:
     counted = {
         "": 0,
         "-t": 0,
-    }  # the teacher's cells apart, so that the students' keep their ids when a note comes in
+    }  # the instructor's cells apart, so that the students' keep their ids when a note is added
     for cell in notebook.cells:
         tags = {"tags": sorted(cell.metadata["tags"])} if cell.metadata.get("tags") else {}
         make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
@@ -255,7 +255,7 @@ def _notebook(cells: list[dict[str, Any]], block: dict[str, Any] | None) -> dict
 def graded_notebook(sheet: author.Sheet, gaps: bool) -> dict[str, Any]:
     """The notebook of a solutions source: the answers in it, or gaps. Its cells carry nbgrader's metadata.
 
-    An answer's cell and its check are found by id in whatever comes back: `04-2-answer`, `04-2-check`.
+    An answer's cell and its check are found by id in every submission: `04-2-answer`, `04-2-check`.
     """
     import nbformat
 
@@ -310,7 +310,7 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(p for p in search if p),
         "AUTOGRAD_LAB_PROGRESS": "off",
-        # a notebook shows its plots whatever the caller's own choice: under pytest that is a backend without pictures
+        # a notebook shows its plots regardless of the caller's choice: pytest's backend has no pictures
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
     client = NotebookClient(
@@ -321,12 +321,12 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
         store_widget_state=False,
         resources={"metadata": {"path": str(folder)}},
     )
-    # A manager that the client was given it would leave running, with its kernel and some twenty open files.
+    # The client would leave a manager passed to it running, with its kernel and some twenty open files.
     asyncio.run(client.async_execute(env=environment, cleanup_kc=True))
 
 
 def settle(notebook: dict[str, Any]) -> None:
-    """Leave in an executed notebook only what two runs, on two machines, share."""
+    """Keep in an executed notebook only what is the same in two runs on two machines."""
     notebook["metadata"].update(NOTEBOOK_METADATA)  # the client has noted this Python's version
     for cell in notebook["cells"]:
         if cell["cell_type"] != "code":
@@ -341,10 +341,10 @@ def settle(notebook: dict[str, Any]) -> None:
                 continue
             if kind == "stream":
                 streams[output["name"]] = output
-            elif kind == "error":  # frames hold paths of this machine; the last line is what a reader needs
+            elif kind == "error":  # frames contain paths of this machine; a reader needs the last line
                 output["traceback"] = [f"{output['ename']}: {output['evalue']}"]
             else:
-                output["data"].pop(WIDGET, None)  # a random number, and nothing without its kernel
+                output["data"].pop(WIDGET, None)  # a random id, useless without its kernel
             outputs.append(output)
         cell["outputs"] = outputs
 
@@ -363,7 +363,7 @@ def dump(notebook: dict[str, Any]) -> str:
 def difference(stored: str, fresh: str) -> list[str]:
     """Lines that tell a reader what a new build would change; empty if nothing.
 
-    The bytes of PNG pictures are not compared: fonts differ between machines. That a picture is there, is.
+    The bytes of PNG pictures are not compared, because fonts differ between machines; their presence is.
     """
     if stored == fresh:
         return []

@@ -1,20 +1,20 @@
-"""Claims about autograd that learners meet in the wild, and are wrong: in which notebook each is put right, and by which line.
+"""Wrong claims about autograd that learners meet elsewhere: the notebook that corrects each, and the line that does.
 
-The line stands in a cell that runs, so what it says is so; a test finds it there. That PyTorch does the same is what the
-recorded cases in tests/ are for.
+The line is in a cell that runs, so it is true; a test finds it there. The recorded cases in tests/ check that PyTorch does
+the same.
 """
 
 from typing import NamedTuple
 
 
 class Claim(NamedTuple):
-    """What is claimed, what is so instead, and where that is shown."""
+    """A claim, the truth, and where it is shown."""
 
     claims: str
     instead: str
     home: str
     shows: str
-    """A piece of the cell that shows it: an assertion, an expected error, or what is revealed."""
+    """A piece of the cell that shows it: an assertion, an expected error, or a revealed truth."""
 
 
 CLAIMS = {

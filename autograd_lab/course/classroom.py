@@ -1,7 +1,7 @@
 """`lab.classroom("M06")`: a question for the whole class, a show of hands, then the truth and the stepper.
 
-The programs and answers are those of ballots.py. Each is run when it is asked, recorded like any program, and what it
-gives is the truth; nothing is looked up.
+The programs and answers are those of ballots.py. Each is run when it is asked, and recorded like any program; its result
+is the truth, which is not stored anywhere.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def classroom(question: str | None = None) -> Any:
     """Ask the class: the question of a misconception, such as "M06"; without one, the list of all questions.
 
     c = lab.classroom("M06")     the program and its answers A, B, C, ...
-    c.tally(A=12, B=5, C=8)      a show of hands, as the fields on screen take it
-    c.vote_again()               after the students have talked it over; then c.tally(...) once more
-    c.reveal()                   the truth, why the misconception fails, and the stepper on that very program
+    c.tally(A=12, B=5, C=8)      a show of hands, like the fields on screen
+    c.vote_again()               after the students have discussed it; then c.tally(...) once more
+    c.reveal()                   the truth, why the misconception fails, and the stepper on the same program
 
-    Where widgets are not installed it is text and HTML, with the same methods. Raises KeyError for an unknown id.
+    Without widgets installed it is text and HTML, with the same methods. Raises KeyError for an unknown id.
     """
     if question is None:
         return Questions()
@@ -44,7 +44,7 @@ def classroom(question: str | None = None) -> Any:
 
 
 def ask(question: str) -> tuple[dict[str, Any], Trace]:
-    """A question with its truth found out, as plain data, and the trace of its program."""
+    """A question with its computed truth, as plain data, and the trace of its program."""
     key = str(question).strip().upper()
     if key not in BALLOTS:
         raise KeyError(
@@ -68,18 +68,18 @@ def ask(question: str) -> tuple[dict[str, Any], Trace]:
 
 
 def run(name: str, program: str) -> tuple[str, Trace]:
-    """Run a program under the recorder: what its last line gives ("an error" if it does not get there), and the trace."""
+    """Run a program under the recorder: the value of its last line ("an error" if it raises), and the trace."""
     torch = import_module(
         "autograd_lab"
-    )  # late, and as a program of the students' would: it stands above the course
+    )  # imported late, as a student's program would: it is above the course
     lines = program.rstrip("\n").split("\n")
     lines[-1] = f"_asked = {lines[-1]}"
     file = f"<{name}>"
-    # the stepper shows the lines as they are asked; only the last one differs, and it computes nothing
+    # the stepper shows the lines as in the question; only the last one differs, and it computes nothing
     linecache.cache[file] = len(program), None, program.splitlines(keepends=True), file
     space: dict[str, Any] = {"torch": torch}
     with keep_last(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a .grad that is not kept; the stepper says it, too
+        warnings.simplefilter("ignore")  # about a .grad that is not retained; the stepper says so, too
         recording = record(title=name)
         try:
             with recording as trace:
@@ -90,7 +90,7 @@ def run(name: str, program: str) -> tuple[str, Trace]:
 
 
 def show(value: Any) -> str:
-    """A value as the answers write it: 96, None, [2, 0, 0], MulBackward0, "0, None" for two."""
+    """A value as written in the answers: 96, None, [2, 0, 0], MulBackward0, "0, None" for two."""
     if hasattr(value, "next_functions"):
         return str(value.name())
     if hasattr(value, "tolist"):
@@ -112,7 +112,7 @@ def _numbers(value: Any) -> str:
 
 
 class Questions:
-    """The list of all questions, by the notebook each belongs to."""
+    """The list of all questions, by notebook."""
 
     def _rows(self) -> list[tuple[str, str, str]]:
         def order(item: tuple[str, Ballot]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """`with lab.expect(RuntimeError, "second time"):` for the cells that must raise.
 
-A cell tagged `raises-exception` passes whatever it raises. This block passes only for the announced kind of
-error with the announced words in it, shows the message, and lets the notebook go on.
+A cell tagged `raises-exception` passes with any exception. This block passes only for the announced kind of
+error with the announced words in it, shows the message, and lets the notebook continue.
 """
 
 import warnings
@@ -40,7 +40,7 @@ class expect:  # noqa: N801 (used as a statement, like contextlib's managers)
         if self._recorder is not None:
             self._recorder.__exit__(None, None, None)
             if error is not None:
-                return False  # an error where a warning was announced is a plain failure of the cell
+                return False  # an error instead of the announced warning is a plain failure of the cell
             return self._judge([warning.message for warning in self._seen or ()])
         if isinstance(error, KeyboardInterrupt | SystemExit) and not isinstance(error, self.kind):
             return False

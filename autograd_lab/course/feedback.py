@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 _asked: dict[str, int] = {}  # hints given, per item
 LISTENERS: list[list[tuple[str, Any]]] = []
-"""Where `check` puts what it is given, instead of judging it, while the builder or a grader runs a notebook's cells."""
+"""Where `check` stores what it is given, instead of judging it, while the builder or a grader runs a notebook's cells."""
 
 
 class Result:
-    """What `lab.check` found. It shows itself; `step()` opens the case that failed in the stepper."""
+    """The result of `lab.check`, which a notebook displays; `step()` opens the failed case in the stepper."""
 
     def __init__(self, verdict: Verdict, answer: Any = None) -> None:
         self.verdict = verdict
@@ -38,7 +38,7 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Whether all that can be checked here is right."""
+        """Whether everything that can be checked here is right."""
         return self.verdict.state == "passed"
 
     @property
@@ -48,16 +48,16 @@ class Result:
 
     @property
     def misconception(self) -> str:
-        """The id of the misconception that gives this answer, or ""."""
+        """The id of the misconception behind this answer, or ""."""
         return self.verdict.misconception
 
     @cached_property
     def steppable(self) -> bool:
-        """Whether there is a failed case to step through: one that records something before it ends or fails."""
+        """Whether there is a failed case to step through: one that records something before it ends or raises."""
         if self._case is None or "torch." not in self._case[0].source:
             return False
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            return len(self._record()) > 0  # what the student's code prints, the check has printed
+            return len(self._record()) > 0  # the check has already printed the output of the student's code
 
     @property
     def _case(self) -> tuple[Probe, int] | None:
@@ -79,7 +79,7 @@ class Result:
         with (
             keep_last(),
             record(title=f"{self.verdict.item.id}: {about}") as trace,
-            contextlib.suppress(Exception),  # the verdict knows what it raised
+            contextlib.suppress(Exception),  # the verdict has its exception
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")
@@ -126,7 +126,7 @@ class Result:
         return f"{item.id}: not right yet, {verdict.score:g} of {_points(here)}{later}", lines
 
     def _clicked(self) -> list[str]:
-        """What else a student hears who was the engine in a stepper, instead of writing the answer."""
+        """Additional feedback for a student who was the engine in a stepper instead of writing the answer."""
         played = getattr(self._answer, "engine_answer", None)
         if played is None:
             return []
@@ -170,7 +170,7 @@ class Failed(Result):
 
 
 def _named(answer: Any) -> str:
-    """How the student's own cell names `answer`, as far as it tells; else dots."""
+    """The name of `answer` in the student's cell, if it can be found; otherwise dots."""
     if isinstance(answer, list | tuple):
         return f"[{', '.join(map(_named, answer))}]"
     name = getattr(answer, "__name__", "")
@@ -181,7 +181,7 @@ _CODE = re.compile(r"`([^`]+)`|(lab\.(?:check|hint)\(.*\))")
 
 
 def _marked_up(text: str) -> str:
-    """HTML of a sentence: what stands between backticks, and calls of lab, in the type of code."""
+    """HTML of a sentence; text between backticks, and calls of lab, are set as code."""
     return _CODE.sub(lambda m: f"<code>{m[1] or m[2]}</code>", escape(text, quote=False))
 
 
@@ -198,7 +198,7 @@ def _points(n: float, more: str = "") -> str:
 
 
 class Unknown:
-    """The answer to an id that no item has: a sentence that names those there are."""
+    """The answer to an unknown id: a sentence with the existing ones."""
 
     state, passed, score, misconception, steppable = "unknown", False, 0.0, "", False
 
@@ -217,7 +217,7 @@ class Unknown:
 
 
 def check(item_id: str, answer: Any = ...) -> Result | Unknown | None:
-    """Judge `answer` to the item `item_id`; answers at once and never raises for what the student did.
+    """Judge `answer` to the item `item_id`, at once, without raising for mistakes of the student's.
 
     answer   a number, word, list or tensor; a function or class for code items; a stepper in which the student was the engine.
     """
@@ -242,7 +242,7 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
         if not callable(answer) and not isinstance(answer, list | tuple):
             return Verdict(item, "wrong", says=f"A function is asked for; you gave {_kind(answer)}.")
         visible = [p for p in item.probes if not p.hidden]
-        with keep_last():  # a probe may record; `lab.why` is asked about what the student recorded
+        with keep_last():  # a probe may record; `lab.why` must still refer to the student's recording
             return judge(item, outputs=probe.run(visible, answer))
     try:
         return judge(item, plain.plain(answer))
@@ -258,7 +258,7 @@ def _kind(answer: Any) -> str:
 
 
 class Hint:
-    """One hint; asking again gives the next."""
+    """One hint; the next call returns the next one."""
 
     def __init__(self, item: Item, level: int) -> None:
         self.item, self.level = item, level

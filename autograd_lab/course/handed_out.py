@@ -1,9 +1,9 @@
-"""Whether code is still as it was handed out: compared as Python reads it, without comments, docstrings and layout.
+"""Whether code is still as it was handed out: compared by syntax tree, without comments, docstrings and layout.
 
     same_code(text, stub)   every statement of `text` is one of the stub's
-    does_nothing(text)      a function without a line of work: `...`, `pass`, `raise NotImplementedError`
+    does_nothing(text)      a function without a working line: `...`, `pass`, `raise NotImplementedError`
 
-Neither looks for less than the whole of a function: one number changed, one line taken out is an attempt.
+Both compare whole functions: one changed number or one deleted line is an attempt.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import textwrap
 
 
 def same_code(text: str, stub: str) -> bool:
-    """Whether `text`, a function or some statements, stands in `stub` as it is; False for what cannot be read."""
+    """Whether `text`, a function or some statements, is in `stub` unchanged; False if it cannot be parsed."""
     given, there = _read(text), statements(stub)
     return given is not None and bool(given.body) and all(ast.dump(node) in there for node in given.body)
 
 
 @functools.cache
 def statements(stub: str) -> frozenset[str]:
-    """All statements of what was handed out, at any depth; none if it cannot be read.
+    """All statements of what was handed out, at any depth; none if it cannot be parsed.
 
-    Kept, for there are few and many answers are compared with each.
+    Cached: there are few, and many answers are compared with each.
     """
     known = _read(stub)
     if known is None:
@@ -32,7 +32,7 @@ def statements(stub: str) -> frozenset[str]:
 
 
 def does_nothing(text: str) -> bool:
-    """Whether `text` is one function whose body holds a docstring and placeholders only."""
+    """Whether `text` is one function whose body consists of a docstring and placeholders."""
     tree = _read(text)
     return (
         tree is not None
@@ -43,7 +43,7 @@ def does_nothing(text: str) -> bool:
 
 
 def _read(text: str) -> ast.Module | None:
-    """The code without docstrings; a body of placeholders is `pass`. None if it cannot be read, or is too deep to be compared."""
+    """The code without docstrings; a body of placeholders is `pass`. None if it cannot be parsed, or is too deep to be compared."""
     try:
         tree = ast.parse(textwrap.dedent(text))
         for node in ast.walk(tree):
@@ -65,7 +65,7 @@ def _is_constant(node: ast.stmt, kind: type) -> bool:
 
 
 def _placeholder(node: ast.stmt) -> bool:
-    """Whether a statement stands where work is still to be done."""
+    """Whether a statement is a placeholder for work."""
     if isinstance(node, ast.Raise):
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"

@@ -1,10 +1,10 @@
-"""Graded items: what is asked, what is right, and what each known wrong answer says about the one who gave it.
+"""Graded items: the question, the right answer, and the misconception behind each known wrong answer.
 
     Item     one question: its kind, points, hints, and either an expected answer or probes
-    Probe    a small function that runs beside the student's code and returns plain data; what it should return is
-             stored, and compared elsewhere
-    Wrong    an answer learners really give, the misconception behind it, and the sentence that refutes it
-    judge    (item, what came back) -> Verdict: pure, so that the notebook, the tests and the grader say the same
+    Probe    a small function that runs in the process of the student's code and returns plain data; the expected
+             result is stored, and compared elsewhere
+    Wrong    an answer that learners really give, the misconception behind it, and the sentence that refutes it
+    judge    (item, answer) -> Verdict: pure, so that the notebook, the tests and the grader agree
 
 Items are written in the solutions' sources (solutions/*.py) and built into `items/<notebook>.json` (visible probes,
 shipped) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
@@ -41,7 +41,7 @@ class Wrong:
 
 @dataclass
 class Probe:
-    """Inputs only: runs beside the student's code. `cases` are argument lists; `expected` one result for each."""
+    """Inputs only: runs in the process of the student's code. `cases` are argument lists; `expected` has one result for each."""
 
     name: str
     points: float
@@ -57,14 +57,14 @@ class Probe:
         return [f"{self.name}({', '.join(map(repr, case))})" if case else self.name for case in self.cases]
 
     def about(self, i: int) -> str:
-        """What case `i` tries: the sentence of the probe, the case's own values in place of {0}, {1}, ... in it."""
+        """What case `i` tries: the sentence of the probe, with the case's values for {0}, {1}, ..."""
         words = self.says.rstrip(".")
         for place, value in enumerate(self.cases[i]):
             words = words.replace(f"{{{place}}}", value if isinstance(value, str) else plain.show(value))
         return words or self.names()[i]
 
     def category(self) -> str:
-        """What a hidden probe is about, without the values of its cases."""
+        """The subject of a hidden probe, without the values of its cases."""
         return re.sub(r"\{\d+\}", "...", self.says.rstrip(".")) or "A case that the notebook does not show"
 
 
@@ -81,10 +81,10 @@ class Item:
     accept: list[Any] = field(default_factory=list)
     """Further answers that are right."""
     partial: bool = False
-    """For a list answer: each right element earns its share."""
+    """For a list answer: each right element earns its share of the points."""
     rtol: float = plain.RTOL
     stub: str = ""
-    """Code that students find in place of a gap; handed in as it stands, it is not attempted."""
+    """Code that students get instead of a gap; handed in unchanged, it is not attempted."""
     earlier: list[str] = field(default_factory=list)
     """Stubs of earlier deliveries, which a student who has changed something else in the notebook still has."""
     probes: list[Probe] = field(default_factory=list)
@@ -92,18 +92,18 @@ class Item:
 
     @property
     def stubs(self) -> list[str]:
-        """All code that was ever handed out in place of a gap."""
+        """All code that was ever handed out instead of a gap."""
         return [stub for stub in (self.stub, *self.earlier) if stub]
 
     @property
     def hidden_points(self) -> float:
-        """What only the grader's probes decide."""
+        """The points that only the grader's probes decide."""
         return sum(probe.points for probe in self.probes if probe.hidden)
 
 
 @dataclass
 class Verdict:
-    """What came of one answer: `state` is "passed", "wrong" or "not attempted"."""
+    """The verdict on one answer: `state` is "passed", "wrong" or "not attempted"."""
 
     item: Item
     state: str
@@ -112,7 +112,7 @@ class Verdict:
     """Why it is wrong: the refutation of a known mistake, or the first case that differs."""
     misconception: str = ""
     case: tuple[str, int] | None = None
-    """The smallest counter-example: a probe, and the number of its case, on which the answer failed."""
+    """The smallest counterexample: a probe and the index of its case on which the answer failed."""
     got: Any = None
     want: Any = None
 
@@ -145,7 +145,7 @@ def _judge_answer(item: Item, answer: Any) -> Verdict:
 
 
 def _sort(value: Any) -> str:
-    """What sort of answer it is; "" for what needs no telling."""
+    """The kind of answer; "" if it need not be mentioned."""
     if isinstance(value, bool):
         return "True or False"
     return {int: "a number", float: "a number", str: "a word in quotes", list: "a list"}.get(type(value), "")
@@ -210,7 +210,7 @@ def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
 
 
 def _burden(failure: tuple[Probe, int]) -> tuple[bool, int]:
-    """What a failed case asks of its reader: the smallest one shows the mistake best. A hidden one cannot be shown at all."""
+    """The size of a failed case: the smallest one shows the mistake best. A hidden one cannot be shown at all."""
     probe, i = failure
     return probe.hidden, _leaves(probe.cases[i]) + _leaves(probe.expected[i])
 
@@ -222,7 +222,7 @@ def _leaves(x: Any) -> int:
 
 
 def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
-    """The banked mistake that gives just these outputs, if there is one."""
+    """The banked mistake with exactly these outputs, if there is one."""
     for wrong in item.wrong:
         shared = [key for key in wrong.outputs if key in outputs]
         if shared and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
@@ -239,12 +239,12 @@ def difference(about: str, got: Any, want: Any) -> str:
     if isinstance(got, dict) and isinstance(want, dict) and got.get("shape") != want.get("shape"):
         return f"{about}: yours has shape {got.get('shape')}, it should be {want.get('shape')}."
     if isinstance(got, dict) and isinstance(want, dict) and got.keys() == want.keys():
-        want = {key: want[key] for key in got}  # the files sort them; side by side they stand in one order
+        want = {key: want[key] for key in got}  # the files sort them; here both are in the same order
     return f"{about}: you gave {plain.show(got)}, it should be {plain.show(want)}."
 
 
 def _first_sentence(message: str) -> str:
-    """The beginning of a long error message, without the dot; what probe.run has kept of it may end anywhere."""
+    """The beginning of a long error message, without the final period; probe.run may have truncated it anywhere."""
     if len(message) > 160:
         message = message.split("\n")[0].split(". ")[0]
     return message.rstrip(".") if len(message) < 300 else message.rsplit(" ", 1)[0] + " .."
@@ -305,4 +305,4 @@ def find(item_id: str) -> Item:
 
 
 class UnknownItemError(LookupError):
-    """An id that no item has; its text names those there are."""
+    """An unknown id; the message names the existing ones."""

@@ -1,8 +1,8 @@
 """A kernel that listens on files of its own.
 
-Jupyter looks for free TCP ports, lets go of them, and hands their numbers to the kernel. Where several kernels
-start at once, in tests that run in parallel, another process now and then takes one of them in between, and the
-kernel dies: "Kernel died before replying to kernel_info". A file in a new folder nobody else takes.
+Jupyter looks for free TCP ports, releases them, and passes their numbers to the kernel. If several kernels
+start at once, as in parallel tests, another process may take one of them in between, and the
+kernel dies: "Kernel died before replying to kernel_info". No other process takes a file in a new folder.
 """
 
 import os
@@ -18,7 +18,7 @@ LONGEST_SOCKET = 100  # characters; the limit of macOS is 104, of Linux 108
 
 
 def manager_of_files(kind: type[KernelManager], **settings: Any) -> KernelManager:
-    """A manager of class `kind` whose kernel listens on files, or where there is no such thing on TCP ports.
+    """A manager of class `kind` whose kernel listens on files, or on TCP ports if the system has no such sockets.
 
     The folder of the files is removed with the manager, at the latest when Python ends.
     """

@@ -1,8 +1,8 @@
-"""What a notebook must satisfy before nbval's "passed" means anything, and the course's budgets.
+"""What a notebook must satisfy for nbval's "passed" to be meaningful, and the course's budgets.
 
-nbval compares what a cell prints with what is stored. Where nothing is stored it compares nothing, and
-passes: a notebook stripped of its outputs, a cell never run, a cell excused by a comment. Each function here
-closes one such gap, or keeps one promise the course makes about its notebooks. A problem is one line that
+nbval compares what a cell prints with what is stored. If nothing is stored it compares nothing, and
+passes: a notebook stripped of its outputs, a cell never run, a cell exempted by a comment. Each function here
+closes one such gap, or checks one promise of the course about its notebooks. A problem is one line that
 names the cell.
 
     python -m autograd_lab.course.lint notebooks/*.ipynb
@@ -24,10 +24,10 @@ MAX_LINES = 15
 WORDS = (600, 900)
 FIRST_CODE_WITHIN = 3
 # Characters that a code cell shows at once in JupyterLab, in a window of 1024x768 with its side panel closed, or of 1280x800
-# with it open: 819 px of 7.83 px each. A longer line is read by scrolling sideways.
+# with it open: 819 px at 7.83 px each. A longer line needs horizontal scrolling.
 MAX_WIDTH = 104
 
-# An address in memory, or a path on somebody's machine.
+# A memory address, or a path on the author's machine.
 VARIES = re.compile(r"\bat 0x[0-9a-fA-F]{6,}|/(?:tmp|home|Users|root|work)/\S+|[A-Z]:\\Users")
 
 # Keys of the notebook's own metadata block "autograd_lab", and what each must be.
@@ -36,12 +36,12 @@ METADATA: dict[str, type] = {
     "minutes": int,  # how long a student needs
     "needs": list,  # ids of the notebooks that come before
     "goals": list,  # what a student can do afterwards, one sentence each
-    "refutes": list,  # misconceptions taken apart here, such as "M06"
+    "refutes": list,  # misconceptions refuted here, such as "M06"
     "retests": list,  # misconceptions met before and asked again here
-    "points": int,  # what its graded items are worth
+    "points": int,  # the points of its graded items
 }
 
-# Where a number in Markdown claims nothing: code shown, options to choose from, link targets, versions.
+# Where a number in Markdown is not a claim: code, options to choose from, link targets, versions.
 NOT_CLAIMS = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\(.*?\)|PyTorch \d[\d.]*\d", re.DOTALL)
 
 Cell = dict[str, Any]
@@ -101,7 +101,7 @@ def no_list_by_accident(prose: list[tuple[int, Cell]]) -> Iterator[str]:
 
 
 def executed_in_order(code: list[tuple[int, Cell]]) -> Iterator[str]:
-    """Without an execution count nbval compares nothing; and the counts must be one run from the top."""
+    """Without an execution count nbval compares nothing; the counts must be those of one run from the top."""
     if not code:
         yield "no code cells: nothing would be run"
     for expected, (number, cell) in enumerate(code, start=1):
@@ -115,7 +115,7 @@ def executed_in_order(code: list[tuple[int, Cell]]) -> Iterator[str]:
 
 
 def errors_only_where_announced(code: list[tuple[int, Cell]]) -> Iterator[str]:
-    """A cell tagged raises-exception must hold an error; no other cell may."""
+    """A cell tagged raises-exception must contain an error; no other cell may."""
     for number, cell in code:
         announced = "raises-exception" in tags(cell) or "NBVAL_RAISES_EXCEPTION" in source(cell)
         raised = any(output["output_type"] == "error" for output in cell["outputs"])
@@ -164,7 +164,7 @@ def every_item_is_passed(code: list[tuple[int, Cell]]) -> Iterator[str]:
 
 
 def taken_out_without_loss(code: list[tuple[int, Cell]]) -> Iterator[str]:
-    """A student's copy has no cells tagged instructor, so these may only show something: expressions, no names."""
+    """A student's copy has no cells tagged instructor, so these may only display something: expressions, no assignments."""
     for number, cell in code:
         if INSTRUCTOR in tags(cell) and not all(
             isinstance(line, ast.Expr) and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(line))
@@ -177,7 +177,7 @@ def taken_out_without_loss(code: list[tuple[int, Cell]]) -> Iterator[str]:
 
 
 def fits_its_cell(code: list[tuple[int, Cell]]) -> Iterator[str]:
-    """No line of code is wider than a cell on a small screen: its end would be out of sight."""
+    """No line of code is wider than a cell on a small screen, where its end would be invisible."""
     for number, cell in code:
         for line in source(cell).splitlines():
             if len(line) > MAX_WIDTH:
@@ -187,7 +187,7 @@ def fits_its_cell(code: list[tuple[int, Cell]]) -> Iterator[str]:
 def within_budget(
     cells: list[tuple[int, Cell]], code: list[tuple[int, Cell]], prose: list[tuple[int, Cell]]
 ) -> Iterator[str]:
-    """One sitting: few cells, short cells, something to run at once, prose of a length people read."""
+    """One sitting: few cells, short cells, something to run at once, prose of a readable length."""
     if len(cells) > MAX_CELLS:
         yield f"{len(cells)} cells, {MAX_CELLS} at most"
     for number, cell in code:
@@ -212,12 +212,12 @@ def asks_before_it_tells(code: list[tuple[int, Cell]]) -> Iterator[str]:
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "lab.reveal" and len(node.args) == 2:
                 asked.setdefault(ast.unparse(node.args[0]), []).append(node.args[1])
         for name, truths in asked.items():
-            # a truth that depends on what happens has several lines: "fine" after the call, "error" in the except
+            # a truth that depends on what happens takes several lines: "fine" after the call, "error" in the except
             if len(truths) == 1 and (told := [part for part in _members(truths[0]) if _written_out(part)]):
                 answer = ast.unparse(told[0])
                 yield f"cell {number}: the answer to `{name}` stands in the cell: {answer}; let the cell find it out"
         if not any(isinstance(node, ast.Constant) and node.value is ... for node in ast.walk(tree)):
-            continue  # the prediction was made further up
+            continue  # the prediction is in an earlier cell
         revealed = {ast.dump(part) for truths in asked.values() for truth in truths for part in _parts(truth)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Assert) and revealed & {ast.dump(part) for part in ast.walk(node.test)}:
@@ -229,7 +229,7 @@ def _members(truth: ast.expr) -> list[ast.expr]:
 
 
 def _written_out(truth: ast.expr) -> bool:
-    """Whether it can be read off without running anything: no name stands in it."""
+    """Whether it can be read off without running anything: it contains no name."""
     return not any(isinstance(node, ast.Name) for node in ast.walk(truth))
 
 
@@ -249,7 +249,7 @@ def _parts(truth: ast.expr) -> Iterator[ast.expr]:
 def numbers_are_asserted(
     code: list[tuple[int, Cell]], prose: list[tuple[int, Cell]], metadata: dict[str, Any]
 ) -> Iterator[str]:
-    """A number that the prose states must be asserted: it stands in a cell with an `assert`.
+    """A number that the prose states must be asserted: it is in a cell with an `assert`.
 
     Single digits, ids (M06), notebook numbers (04), code in the text and the stated minutes are left alone.
     """
@@ -316,16 +316,16 @@ def tags(cell: Cell) -> list[str]:
 
 
 def text_of(output: dict[str, Any]) -> str:
-    """Everything readable in one output."""
+    """All text of one output."""
     parts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", [])]
     shown = [mime for mime in output.get("data", {}) if mime.startswith(("text/", "image/svg"))]
     parts += [output["data"][mime] for mime in shown]
     text = "\n".join(part if isinstance(part, str) else "".join(part) for part in parts)
-    return re.sub(r"base64,[\w+/=]+", "", text)  # a picture's bytes are not words
+    return re.sub(r"base64,[\w+/=]+", "", text)  # the bytes of a picture are not words
 
 
 def count_words(markdown: str) -> int:
-    """Words a reader reads: no code blocks, no markup, no link targets, no bare numbers or signs."""
+    """The words of the prose: no code blocks, no markup, no link targets, no bare numbers or signs."""
     text = re.sub(r"```.*?```|<[^>]*>|\]\(.*?\)|\$[^$]*\$", " ", markdown, flags=re.DOTALL)
     return len(re.findall(r"[A-Za-z][\w'-]*", text))
 

@@ -1,6 +1,6 @@
-"""What learners believe about autograd, by id: the belief, and in which notebook it is taken apart.
+"""Learners' misconceptions about autograd, by id: the belief, and the notebook that refutes it.
 
-Items name these ids for their wrong answers; each has one home and is asked again later. What is true instead was run, here and on
+Items name these ids for their wrong answers; each has one home and is asked again later. The truth was verified here and on
 PyTorch; the notebooks show it.
 """
 

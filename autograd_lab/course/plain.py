@@ -1,6 +1,6 @@
-"""Answers as plain data: what a check returns, what it is compared with, and how near is near enough.
+"""Answers as plain data: conversion, and comparison with a tolerance.
 
-Student code hands over tensors, arrays, NumPy numbers, tuples. `plain` turns them into what JSON can hold, so that an answer can be
+Student code returns tensors, arrays, NumPy numbers, tuples. `plain` converts them to JSON data, so that an answer can be
 stored, sent to another process and compared there; `same` compares two of these, numbers with a tolerance.
 """
 
@@ -15,18 +15,18 @@ RTOL = 1e-4
 """Relative tolerance for numbers unless an item says otherwise."""
 ATOL = 1e-7
 MOST = 10_000
-"""The most numbers that an answer may hold; more is a mistake, not an answer."""
+"""The maximum number of elements in an answer; more is a mistake, not an answer."""
 
 
 class NotPlainError(TypeError):
-    """An answer that is no data: a function, a module, an object of a class of its own."""
+    """An answer that is not data: a function, a module, an object of the student's own class."""
 
 
 def plain(value: Any) -> Any:
     """`value` as JSON data: tensors and arrays become {"shape", "dtype", "data"}, a one-element 0-d one its number.
 
-    Text loses its outer blanks. Infinities and not-a-number are the strings "inf", "-inf", "nan" inside {"float": ...}.
-    Raises NotPlainError for what is no data, and for answers of more than 10,000 numbers.
+    Text is stripped. Infinities and not-a-number are the strings "inf", "-inf", "nan" inside {"float": ...}.
+    Raises NotPlainError if `value` is not data, or has more than 10,000 numbers.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -58,9 +58,9 @@ def plain(value: Any) -> Any:
 
 
 def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
-    """Whether two plain answers agree: numbers within `rtol`, words whatever their case, arrays in shape and numbers.
+    """Whether two plain answers agree: numbers within `rtol`, words regardless of case, arrays in shape and numbers.
 
-    True is not 1, None is not 0; a list of numbers agrees with an array of one dimension. None and nan may be said as words: "None".
+    True is not 1, None is not 0; a list of numbers agrees with an array of one dimension. None and nan may be given as words: "None".
     """
     if isinstance(a, str) or isinstance(b, str):
         a, b = _in_words(a), _in_words(b)
@@ -87,7 +87,7 @@ def _in_words(x: Any) -> Any:
 
 
 def settled(fresh: Any, stored: Any, rtol: float = RTOL) -> Any:
-    """`fresh`, but with the numbers of `stored` where they are a fiftieth of `rtol` apart or less: another processor's rounding."""
+    """`fresh`, but with the numbers of `stored` where they differ by at most a fiftieth of `rtol`: another processor's rounding."""
     if isinstance(fresh, dict) and isinstance(stored, dict):
         return {key: settled(value, stored.get(key), rtol) for key, value in fresh.items()}
     if isinstance(fresh, list) and isinstance(stored, list) and len(fresh) == len(stored):

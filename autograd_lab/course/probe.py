@@ -1,4 +1,4 @@
-"""Running probes: the part of a check that stands beside the student's code, and knows no answers."""
+"""Running probes: the part of a check that runs in the process of the student's code, and does not know the answers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OPEN = re.compile(r"\.\.\.\s*" + STUB)
 
 
 def namespace() -> dict[str, Any]:
-    """What the code of a probe finds: torch (this library), lab, np, math.
+    """The namespace of a probe's code: torch (this library), lab, np, math.
 
-    The first two stand above this module; a probe sees them, as the student's code beside it does, and nothing here uses them.
+    The first two are above this module; a probe uses them, as the student's code does, and nothing here does.
     """
     torch, lab = (import_module(name) for name in ("autograd_lab", "autograd_lab.lab"))
     return {"torch": torch, "lab": lab, "np": np, "math": math, "__name__": "probe"}
@@ -42,7 +42,7 @@ def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
     """{case: plain data} of some probes; an exception of the student's code is data too: {"error", "message"}."""
     outputs = {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where they are errors, a program must not be taken for another
+        warnings.simplefilter("ignore")  # where warnings are errors, programs would behave differently
         for probe in probes:
             function = load(probe)
             for i, (key, case) in enumerate(zip(probe.names(), probe.cases, strict=True)):
@@ -53,13 +53,13 @@ def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
                         f"{probe.about(i)}: your code was still running. Is there a loop in it that never ends?",
                     )
                     raise
-                except Exception as error:  # whatever the student's code raises is what it did
+                except Exception as error:  # any exception of the student's code is a result
                     outputs[key] = {"error": type(error).__name__, "message": _told(error)}
     return outputs
 
 
 def _told(error: Exception) -> str:
-    """What an error says; of endless recursion only what every version of Python says of it."""
+    """The message of an error; for endless recursion only the part that all versions of Python share."""
     return "maximum recursion depth exceeded" if type(error) is RecursionError else str(error)[:300]
 
 

@@ -40,7 +40,7 @@ def open_(prediction: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A tensor or array becomes its number or its list of numbers, text loses its outer blanks; the rest stays."""
+    """A tensor or array becomes its number or its list of numbers, text is stripped; other values are unchanged."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list | tuple):
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
 
 
 def same(said: Any, is_: Any) -> bool:
-    """Equal; numbers to a relative 1e-4, words whatever their case, None and nan as words as well. True is not 1."""
+    """Equality: numbers to a relative 1e-4, words regardless of case, None and nan also as words. True is not 1."""
     if isinstance(said, str) != isinstance(is_, str):
         said, is_ = (
             str(x) if x is None or (isinstance(x, float) and not math.isfinite(x)) else x for x in (said, is_)

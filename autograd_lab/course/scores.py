@@ -1,4 +1,4 @@
-"""`lab.progress()`: how far the student is. Kept in `.autograd_lab/progress.json` in the student's folder."""
+"""`lab.progress()`: the student's points, stored in `.autograd_lab/progress.json` in the student's folder."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _session: dict[str, dict[str, Any]] = {}
 def place() -> Path | None:
     """The progress file, or None for none.
 
-    It is what the environment variable AUTOGRAD_LAB_PROGRESS says ("off" for none), else in the `.autograd_lab` folder here or
-    above; none in a checkout of the project, where nothing of a student's belongs.
+    It is set by the environment variable AUTOGRAD_LAB_PROGRESS ("off" for none), otherwise it is in the `.autograd_lab` folder here or
+    above; there is none in a checkout of the project, where students' files do not belong.
     """
     wanted = os.environ.get(ENVIRONMENT)
     if wanted:
@@ -48,7 +48,7 @@ def load() -> dict[str, dict[str, Any]]:
 
 
 def note(verdict: Verdict) -> None:
-    """Remember a verdict; what was once earned stays earned. A folder that cannot be written costs only the memory."""
+    """Store a verdict; points once earned are kept. If the folder is not writable, they are kept for the session only."""
     if verdict.state == "not attempted":
         return
     known = load()

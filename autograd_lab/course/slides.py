@@ -3,9 +3,9 @@
     source -> executed for the projector -> pieces -> slides that fit -> one file
 
     code first          an output is covered until the class has answered; a click shows it
-    questions           `lab.reveal` tells the truth without a prediction (projector/)
+    questions           `lab.reveal` shows the truth without a prediction (projector/)
     steppers            live, each on a slide of its own; pictures too
-    refutations         "You may think" stands alone until the next click
+    refutations         "You may think" is shown alone until the next click
     instructor's cells  speaker notes: press S
 
 reveal.js itself comes from the network, unless --reveal names a folder with a copy; then the file needs no network.
@@ -32,13 +32,13 @@ from autograd_lab.course.student import INSTRUCTOR
 
 HERE = Path(__file__).parent / "projector"
 REVEAL = "5.2.1"
-"""The version of reveal.js that a deck asks the network for; --reveal takes any 4 or 5."""
+"""The version of reveal.js that a deck loads from the network; --reveal accepts any 4 or 5."""
 
 CDN = f"https://cdn.jsdelivr.net/npm/reveal.js@{REVEAL}/"
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
 BEGIN = "from autograd_lab import lab\nfrom autograd_lab.course import projector\nprojector.begin(lab)"
 
-# How much stands on a slide, in its own pixels (deck.css): it is 768 high, and at least 1024 wide.
+# The size of a slide, in its own pixels (deck.css): 768 high, and at least 1024 wide.
 HEIGHT = 700
 TEXT_LINE, TEXT_WIDTH = 36, 70
 CODE_LINE, CODE_WIDTH = 28, 74
@@ -50,12 +50,12 @@ MATH = re.compile(r"(`[^`]*`)|\$([^$\n]+)\$")
 
 
 class CannotShowError(Exception):
-    """What stops the command: what happened, why, and what to do."""
+    """The command cannot go on; the message says what happened, why, and what to do."""
 
 
 @dataclass
 class Piece:
-    """What stands on a slide as a whole: some text, some code, an output."""
+    """An undivided piece of a slide: some text, some code, an output."""
 
     cell: dict[str, Any]
     height: float
@@ -66,7 +66,7 @@ class Piece:
     follows: bool = False
     """It appears after the piece before it, at a click."""
     needs: float = 0
-    """The height of all that must stand together with it, itself included."""
+    """The height of everything that must stay together with it, itself included."""
     notes: list[Any] = field(default_factory=list)
 
 
@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def load(folder: Path | None) -> dict[str, str]:
-    """How a page comes by reveal.js: its parts from the network, or as they stand in a copy."""
+    """How a page loads reveal.js: from the network, or inlined from a copy."""
     if folder is None:
         css, *scripts = FILES
         return {
@@ -213,7 +213,7 @@ def of_text(markdown: str) -> Iterator[Piece]:
 
 
 def blocks(markdown: str) -> Iterator[str]:
-    """What blank lines part, but no code block and no list; lines that are a heading stand alone."""
+    """Blocks separated by blank lines, without splitting code blocks and lists; headings are blocks of their own."""
     gathered: list[str] = []
     fenced = False
     for line in [*markdown.split("\n"), ""]:
@@ -228,7 +228,7 @@ def blocks(markdown: str) -> Iterator[str]:
 
 
 def of_code(cell: Any) -> Iterator[Piece]:
-    """A code cell: the source with what it prints, covered; then each stepper or picture by itself."""
+    """A code cell: the source with its covered output; then each stepper or picture by itself."""
     printed: list[Any] = []
     shown: list[Any] = []
     for output in cell.outputs:
@@ -259,7 +259,7 @@ def only_output(outputs: list[Any]) -> Any:
 
 
 def stepper_slide(html: str) -> str:
-    """A stepper's frame that waits for its slide, with a button that gives the keys back."""
+    """A stepper's frame that loads with its slide, with a button that returns the keys to the deck."""
     if "agl-embed" not in html:
         return html
     button = '<button class="keys" type="button">Click into the stepper: the keys are its own. Click here: they are the slides&#39;.</button>'
@@ -272,7 +272,7 @@ def joined(text: str | list[str]) -> str:
 
 
 def text_of(output: Any) -> str:
-    """What an output says in plain text."""
+    """The plain text of an output."""
     return joined(
         output.get("text", "") or output.get("data", {}).get("text/plain", "") or output.get("evalue", "")
     )
@@ -291,7 +291,7 @@ def code_lines(text: str) -> int:
 
 
 def text_height(markdown: str) -> float:
-    """About how high a text stands, in pixels."""
+    """The approximate height of a text, in pixels."""
     height = float(GAP)
     fenced = False
     paragraph = 0
@@ -319,7 +319,7 @@ def text_height(markdown: str) -> float:
 
 
 def arranged(found: list[Piece]) -> Iterator[Any]:
-    """The cells with the marks nbconvert reads: where a slide begins, what follows at a click, what is a note."""
+    """The cells with nbconvert's metadata: where a slide begins, what follows at a click, what is a note."""
     room = 0.0
     for piece in found:
         if piece.begins:
@@ -341,12 +341,12 @@ def arranged(found: list[Piece]) -> Iterator[Any]:
 
 
 def pictures_of_math(markdown: str) -> str:
-    """Formulas as pictures drawn by matplotlib, for MathJax would come from the network."""
+    """Formulas as pictures drawn by matplotlib, because MathJax would be loaded from the network."""
     return MATH.sub(lambda found: found[1] or picture_of(found[2]), markdown)
 
 
 def picture_of(formula: str) -> str:
-    """A formula as an image whose baseline is that of the line it stands in."""
+    """A formula as an image aligned with the baseline of its line."""
     from matplotlib import mathtext
     from matplotlib.font_manager import FontProperties
 

@@ -1,7 +1,7 @@
-"""A notebook as a student receives it: the same cells, none of the outputs. And what a student's folder looks like.
+"""A notebook as a student receives it: the same cells, none of the outputs. And the layout of a student's folder.
 
-The committed notebooks hold their outputs, so that they can be read anywhere and compared by nbval. In a
-student's folder an output that stands under its question would answer it before anything was predicted.
+The committed notebooks contain their outputs, so that they can be read anywhere and compared by nbval. In a
+student's folder an output under its question would answer it before the prediction.
 """
 
 import json
@@ -11,14 +11,14 @@ FOLDERS = ("notebooks", "exercises")
 """What a student gets, each in a folder of this name."""
 
 INSTRUCTOR = "instructor"
-"""The tag of cells that are for whoever teaches; see notebooks/*.py and TEACHING.md."""
+"""The tag of cells for the instructor; see notebooks/*.py and TEACHING.md."""
 
 PRIVATE = ".autograd_lab"
-"""The folder inside a working folder that holds what is ours: the list of deliveries, the progress, JupyterLab's layout."""
+"""The folder inside a working folder for the lab's own files: the list of deliveries, the progress, JupyterLab's layout."""
 
 
 def student_copy(notebook: str) -> str:
-    """The text of a notebook file, with outputs, execution counts and the teacher's cells taken out."""
+    """The text of a notebook file, without outputs, execution counts and the instructor's cells."""
     content = json.loads(notebook)
     kept = []
     for cell in content["cells"]:
@@ -33,7 +33,7 @@ def student_copy(notebook: str) -> str:
 
 
 def is_source_checkout(folder: Path) -> bool:
-    """Whether `folder` is a checkout of autograd_lab, or lies in one's course folders."""
+    """Whether `folder` is a checkout of autograd_lab, or in the course folders of one."""
     return any(
         (place / "autograd_lab" / "_resources.py").is_file()
         for place in (folder, *(folder.parents if folder.name in {*FOLDERS, "solutions"} else ()))

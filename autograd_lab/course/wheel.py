@@ -1,7 +1,7 @@
-"""For hatchling, while it builds a wheel: the notebooks go in as students receive them (see student.py).
+"""A build hook for hatchling: puts the notebooks into a wheel as students receive them (see student.py).
 
-The committed notebooks hold outputs and the instructor's cells; an installed wheel is in every student's hands. Those
-who teach work in a checkout.
+The committed notebooks contain outputs and the instructor's cells, and every student gets the wheel. Instructors
+work in a checkout.
 """
 
 import importlib.util
@@ -33,7 +33,7 @@ class StudentCopies(BuildHookInterface):
 
 
 def _student(root: Path) -> Any:
-    """The module student.py by itself: a build has no NumPy, which importing the package would load."""
+    """The module student.py alone: a build has no NumPy, which importing the package would load."""
     spec = importlib.util.spec_from_file_location("student", root / "autograd_lab" / "course" / "student.py")
     assert spec is not None
     assert spec.loader is not None

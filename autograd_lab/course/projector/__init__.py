@@ -1,4 +1,4 @@
-"""How a notebook's cells answer when they run for the projector; `autograd-lab slides` calls `begin` in their kernel."""
+"""Changes to lab's functions while a notebook's cells run for the projector; `autograd-lab slides` calls `begin` in their kernel."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from autograd_lab.course.reveal import plain, show
 
 
 def begin(lab: Any) -> None:
-    """From now on `lab.reveal` tells the truth without a prediction, and a stepper is a page that steps by itself.
+    """From now on `lab.reveal` shows the truth without a prediction, and a stepper is a page that steps by itself.
 
-    `lab` is the module autograd_lab.lab, which stands above this one. On a slide the output is covered until the class
-    has answered, so nobody's answer has to be typed in.
+    `lab` is the module autograd_lab.lab, which is above this one. On a slide the output is covered until the class
+    has answered, so that answers need not be typed in.
     """
     from IPython.display import display
     from matplotlib_inline.backend_inline import set_matplotlib_formats
@@ -26,5 +26,5 @@ def begin(lab: Any) -> None:
 
 
 def tell(prediction: Any, truth: Any) -> None:
-    """Print what happened, whatever was predicted."""
+    """Print the truth, regardless of the prediction."""
     print(f"It is {show(plain(truth))}.")

@@ -1,6 +1,6 @@
-"""What a student handed in beside a notebook: modules it imports, data it reads. They lie beside it when it runs.
+"""Files handed in beside a notebook: modules that it imports, data that it reads. They are in its folder when it runs.
 
-Made by others as the notebook is: links are not followed, and number and size are bounded.
+They are as untrusted as the notebook: links are not followed, and number and size are bounded.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .submissions import DEEPEST, MOST_ENTRIES, TIMESTAMP, File, UnreadableError
 
 MOST_FILES = 100
 MOST_BYTES = 8_000_000
-"""How large they may be together."""
+"""Their maximum total size."""
 
 
 def beside(file: File) -> tuple[dict[str, bytes], str]:
     """The files handed in beside a notebook, by their paths from its folder; and a sentence on those left out, or "".
 
-    A notebook that lies loosely among the students' folders has none: what lies beside it belongs to others.
+    A notebook directly among the students' folders has none: the files beside it belong to others.
     """
     taken: dict[str, bytes] = {}
     left_out: list[str] = []
@@ -46,13 +46,13 @@ def beside(file: File) -> tuple[dict[str, bytes], str]:
 
 
 def _neighbors(file: File, archives: ExitStack) -> Iterator[tuple[str, Callable[[int], bytes | None]]]:
-    """Each file beside a notebook: its path from there, and what reads so many of its bytes (None if it cannot be read)."""
+    """Each file beside a notebook: its relative path, and a function that reads so many of its bytes (None if it is not readable)."""
     if file.member:
         folder = file.member[: file.member.rfind("/") + 1]
         try:
             archive = archives.enter_context(zipfile.ZipFile(file.path))
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
-            return  # what is wrong with the archive is said of the notebook in it
+            return  # problems of the archive are reported for the notebook in it
         for info in archive.infolist()[:MOST_ENTRIES]:
             name = info.filename.removeprefix(folder)
             if info.filename.startswith(folder) and not info.is_dir() and _is_helper(name):

@@ -4,18 +4,18 @@
         for job, run in engine.run(jobs): ...
 
 Each Dask worker keeps an engine of its own, with the sandbox of its machine, and runs one submission for each of its
-threads. What travels:
+threads. What is sent:
 
     there    merged notebooks, each under a number in place of the student's name; of the items, the probes with their inputs
     back     the answers, as JSON text
 
 Expected values, banks of wrong answers, grades and names stay where the command runs, and so does the comparison: the keys
-are not on ten machines but on one, a worker that is out of date or in other hands can give a wrong answer and no wrong
-grade, and there is one place where verdicts come from, whatever ran where. The price is that answers come back whole, some
-kilobytes each. Dask has ways to send any object; here both ways are text, and what comes back is read within limits.
+are on one machine instead of ten, an outdated or compromised worker can send a wrong answer but no wrong
+grade, and all verdicts come from one place. The price is that answers come back whole, some
+kilobytes each. Dask can send arbitrary objects; here both directions are text, and what comes back is read within limits.
 
-A worker that dies loses nothing: its submissions go to the others. Dask itself trusts everybody who reaches its scheduler:
-keep that to a network of your own, or use its TLS (`tls://`).
+A worker that dies loses nothing: its submissions go to the others. Dask itself trusts everyone who can reach its scheduler:
+restrict that to a network of your own, or use its TLS (`tls://`).
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from .model import CELL_STATES, RUN_STATES, Answer, CannotGradeError, Cell, Cell
 from .sandbox import SandboxError
 
 WAIT = 30.0
-"""Seconds for the scheduler to answer and the first worker to be there."""
+"""Seconds to wait for the scheduler and the first worker."""
 ALONE = 120.0
-"""Seconds without any worker after which a run is given up."""
+"""Seconds without any worker after which a run is abandoned."""
 _MOST = 64 << 20  # characters of one run
 
 
@@ -51,18 +51,18 @@ _MOST = 64 << 20  # characters of one run
 _told: dict[str, str] = {}
 """{digest: specification} of the runs that this worker takes part in."""
 _idle: dict[str, list[Engine]] = {}
-"""{digest: engines that have nothing to do}; there are never more for one run than a worker has threads."""
+"""{digest: idle engines}; for one run there are never more than a worker has threads."""
 _lock = threading.Lock()
 
 
 class Holder:
-    """What Dask gives to every worker, those that come later too: the specification of a run; at the end it is taken back."""
+    """A Dask plugin that gives every worker, later ones too, the specification of a run, and removes it at the end."""
 
     def __init__(self, specification: str) -> None:
         self.digest, self.specification = digest(specification), specification
 
     def setup(self, worker: Any) -> None:
-        """Called on a worker when it takes part."""
+        """Called on a worker when it joins."""
         _told[self.digest] = self.specification
 
     def teardown(self, worker: Any) -> None:
@@ -92,7 +92,7 @@ def run_job(which: str, job: str) -> str:
 
 
 def hello(which: str) -> dict[str, Any]:
-    """What a worker is, and what its sandbox offers; `refused` says why it cannot run submissions."""
+    """A worker's identity and the layers of its sandbox; `refused` says why it cannot run submissions."""
     said = {"code": code_digest(), "layers": [], "refused": ""}
     try:
         engine = _take(which)
@@ -117,12 +117,12 @@ def _give_back(which: str, engine: Engine) -> None:
         if which in _told:
             _idle.setdefault(which, []).append(engine)
             return
-    engine.__exit__(None, None, None)  # the run has ended meanwhile
+    engine.__exit__(None, None, None)  # the run has ended in the meantime
 
 
 @cache
 def code_digest() -> str:
-    """A digest of this package's code: the same on all machines, or the results would not be."""
+    """A digest of this package's code, which must be the same on all machines."""
     root = Path(autograd_lab.__file__).parent
     total = hashlib.sha256()
     for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
@@ -134,7 +134,7 @@ def code_digest() -> str:
 
 
 def without_answers(item: Item) -> Item:
-    """An item as a machine needs it that only runs submissions: no expected values, no bank."""
+    """An item for a machine that only runs submissions: without expected values and bank."""
     probes = [replace(probe, expected=[], points=0, says="") for probe in item.probes]
     return replace(item, expected=None, accept=[], wrong=[], probes=probes)
 
@@ -149,7 +149,7 @@ def _job(told: dict[str, Any]) -> Job:
 
 
 def read_run(text: str, job: Job, items: Mapping[str, Item]) -> Run:
-    """The run of a job as a worker told it. Raises ProtocolError for what no engine says."""
+    """The run of a job as sent by a worker. Raises ProtocolError if no engine would send it."""
     if not isinstance(text, str) or len(text) > _MOST:
         raise ProtocolError("a run of that size is none")
     try:
@@ -198,7 +198,7 @@ class ClusterEngine:
     items, limits, require_sandbox
         As in engine.Engine.
 
-    On entering, raises CannotGradeError if there is no cluster or it has other code than this machine, and SandboxError if
+    On entering, raises CannotGradeError if there is no cluster or its code differs from this machine's, and SandboxError if
     the sandbox is required and one of the workers does not offer it.
     """
 
@@ -258,7 +258,7 @@ class ClusterEngine:
         self._close()
 
     def _close(self) -> None:
-        with suppress(OSError, TimeoutError, RuntimeError, ValueError):  # whoever is gone has ended them
+        with suppress(OSError, TimeoutError, RuntimeError, ValueError):  # a lost worker has ended them
             self._client.unregister_worker_plugin(self._name)
         self._client.close(timeout=5)
 
@@ -290,7 +290,7 @@ class ClusterEngine:
             waiting.clear()
 
     def _room(self) -> int:
-        """How many jobs may be out at a time: two for each thread, so that none waits for this side."""
+        """The maximum number of jobs in flight: two for each thread, so that no thread waits for this side."""
         return 2 + 2 * sum(self._client.nthreads().values())
 
     def _next(self, done: queue.SimpleQueue[Any]) -> Any:
@@ -356,7 +356,7 @@ def _plugin(specification: str) -> Any:
     from distributed import WorkerPlugin
 
     class Plugin(Holder, WorkerPlugin):
-        """Made here because Dask is optional; it travels by value."""
+        """Defined here because Dask is optional; it is sent by value."""
 
     return Plugin(specification)
 

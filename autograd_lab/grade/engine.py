@@ -1,4 +1,4 @@
-"""Keeps the workers busy: every job comes back as a Run, whatever the student's code did.
+"""Keeps the workers busy: every job results in a Run, whatever the student's code did.
 
     with Engine(items) as engine:
         print(engine.layers)
@@ -6,10 +6,10 @@
             results = score(job, run, items)
 
 A first, optimistic pass runs a notebook in one process. If that dies or hangs, a careful pass runs it again, with a copy
-of the process before each cell to go on from, and a process for each probe: what stops a process costs its own question.
-A cell or a probe that ran into a limit is left out then, so that the limit is waited out once and not twice. Should the
-careful pass be stopped too (its processes can be reached by the student's code), it is run again without what was
-running, until it comes through. Where there is no fork, all further passes are of this last kind.
+of the process before each cell to continue from, and a process for each probe: what stops a process costs only its own question.
+A cell or a probe that ran into a limit is then left out, so that the limit is waited for once and not twice. If the
+careful pass is stopped as well (the student's code can reach its processes), it is run again without what was
+running, until it completes. Without fork, all further passes are of this last kind.
 
 Nothing that a submission's process sends is trusted: messages are read within limits, checked to be plain data, and only
 stored.
@@ -50,7 +50,7 @@ DEPTH = 20  # of lists in lists, in an answer
 TEXT = 5_000  # characters of a text in an answer
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has the latter only
 _PLOTS = re.compile(r"matplotlib|pyplot|pylab|plt|png|gif|raster", re.IGNORECASE)
-"""What the cells say that need matplotlib. Elsewhere it is not loaded in advance: copies of a process cost by its size."""
+"""Words in cells that need matplotlib. It is not loaded in advance for others: the cost of copying a process grows with its size."""
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 
 
@@ -62,13 +62,13 @@ class WorkerError(RuntimeError):
 
 
 class ProtocolError(ValueError):
-    """A message that no honest process sends."""
+    """A message that an honest process never sends."""
 
 
 def clean(value: Any, room: list[int] | None = None, depth: int = 0) -> Any:
-    """`value` if it is plain data of a bearable size. Raises ProtocolError if it is not.
+    """`value` if it is plain data of an acceptable size. Raises ProtocolError if it is not.
 
-    Whole numbers beyond 64 bits become floats, texts lose addresses (which differ from run to run) and halves of characters.
+    Integers beyond 64 bits become floats; addresses (which differ from run to run) and lone surrogates are removed from texts.
     """
     room = [2 * MOST] if room is None else room
     room[0] -= 1
@@ -106,7 +106,7 @@ class Inbox:
         self._most = most + 4096
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """The messages that `data` completes. Raises ProtocolError for a stream that is no messages."""
+        """The messages that `data` completes. Raises ProtocolError for a stream that does not consist of messages."""
         self._bytes += data
         while len(self._bytes) >= 4:
             size = struct.unpack_from("!I", self._bytes)[0]
@@ -137,13 +137,13 @@ class End:
     cpu: float = 0.0
     """Seconds of processor time."""
     peak: int = 0
-    """Most memory at a time, in KiB."""
+    """Peak memory, in KiB."""
     memory: bool = False
     """Whether it was ended for using too much memory."""
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """What a worker's process finds in its environment: nothing of the instructor's."""
+    """The environment variables of a worker's process: nothing of the instructor's."""
     keep = (
         "PATH",
         "HOME",
@@ -175,13 +175,13 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 class _Server(Protocol):
-    """What runs submissions, one at a time."""
+    """Runs submissions, one at a time."""
 
     forks: bool
-    """Whether a submission's process makes processes for its probes."""
+    """Whether a submission's process starts processes for its probes."""
 
     def hello(self) -> dict[str, Any]:
-        """Wait until it is ready; what it says of its sandbox. Raises WorkerError if it does not get ready."""
+        """Wait until it is ready; returns its report on its sandbox. Raises WorkerError if it does not become ready."""
 
     def start(self) -> socket.socket:
         """Start a submission; the socket to talk to it. Raises WorkerError if this worker is gone."""
@@ -248,7 +248,7 @@ class _ForkServer:
                 return channel.recv(1 << 20)
             except ConnectionResetError:
                 return b""
-        return b"" if ready else None  # its server says that it has ended
+        return b"" if ready else None  # its server reports its end
 
     def cpu(self) -> float:
         with suppress(OSError):
@@ -358,7 +358,7 @@ def _launch(mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], socket.so
 
 
 def _readable(channels: Sequence[socket.socket], seconds: float) -> list[Any]:
-    """Those that have something to read, or have ended; waits so long for the first."""
+    """The workers that have something to read, or have ended; waits at most so long for the first."""
     with _Selector() as selector:  # not select.select, which refuses file numbers from 1024 on
         for channel in channels:
             selector.register(channel, selectors.EVENT_READ)
@@ -386,7 +386,7 @@ def _last_line(log: BinaryIO) -> str:
 
 @dataclass
 class _Lost:
-    """What stopped earlier passes over a job, and is left out of the next: why, by cell number and by item and probe."""
+    """What stopped earlier passes over a job, and is left out of the next: the reasons, by cell number and by item and probe."""
 
     cells: dict[int, str] = field(default_factory=dict)
     probes: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -398,7 +398,7 @@ class _Lost:
 
 
 class _Pass:
-    """One run of a job from its first cell to its last probe, as far as it came."""
+    """One run of a job from its first cell to its last probe, or to where it was stopped."""
 
     def __init__(
         self, job: Job, items: Mapping[str, Item], limits: Limits, lost: _Lost, careful: bool, end: float
@@ -428,7 +428,7 @@ class _Pass:
         """Why it did not finish: "timeout", "memory" or "died"."""
 
     def run(self, server: _Server) -> None:
-        """Run it in a fresh process. Raises WorkerError if the worker is lost, which is no fault of the job's."""
+        """Run it in a fresh process. Raises WorkerError if the worker is lost, which is not the job's fault."""
         channel = server.start()
         with channel:
             channel.settimeout(self.limits.cell_wall)
@@ -483,9 +483,9 @@ class _Pass:
             used, since = server.cpu(), now
 
     def _overdue(self, server: _Server, cpu: float, wall: float) -> bool:
-        """Whether what runs has had its time, since the last message."""
+        """Whether the running cell or probe has used up its time since the last message."""
         if self.order and self.careful and server.forks:
-            return wall > self.limits.cell_wall + 5  # it watches over its cells itself
+            return wall > self.limits.cell_wall + 5  # it limits its cells itself
         if self.order:
             return cpu > self.limits.cell_cpu or wall > self.limits.cell_wall
         copies = [
@@ -493,10 +493,10 @@ class _Pass:
         ]
         if not server.forks or not (self.careful or copies):
             return cpu > self.limits.probe_cpu or wall > self.limits.probe_wall
-        return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it watches over its probes itself
+        return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it limits its probes itself
 
     def _questions(self) -> dict[str, list[dict[str, Any]]]:
-        """The probes for the answers that were given, without what they should give; not those that were lost before."""
+        """The probes for the given answers, without expected results and without those that were lost before."""
         asked: dict[str, list[dict[str, Any]]] = {}
         for item_id, answer in sorted(self.answers.items(), key=lambda pair: pair[0] == self.here):
             if answer.state != "given" or answer.error:
@@ -509,7 +509,7 @@ class _Pass:
         return asked
 
     def _note(self, message: dict[str, Any]) -> None:
-        """Take in one message. Raises ProtocolError for one that does not belong here."""
+        """Process one message. Raises ProtocolError for one that does not belong here."""
         if "cell" in message:
             self._note_cell(message)
         elif message.get("done") == "cells" and not self.order and not self.asked:
@@ -567,7 +567,7 @@ class _Pass:
         return next(probe for probe in self.items[item_id].probes if probe.name == name)
 
     def blame(self) -> bool:
-        """Note in `lost` what stopped this pass; whether another pass can bring more."""
+        """Note in `lost` what stopped this pass; returns whether another pass can achieve more."""
         if self.stopped and not self.asked:
             ran = [number for number in self.cells if number not in self.lost.cells]
             culprit = (
@@ -580,7 +580,7 @@ class _Pass:
         for (item_id, name), how in self.unanswered.items():
             if how and (
                 self.careful or item_id not in blamed
-            ):  # in a first pass, those after it did not get their turn
+            ):  # in a first pass, those after it were not reached
                 self.lost.probes[item_id, name] = how
                 blamed.add(item_id)
         first = next((key for key, how in self.unanswered.items() if not how), None)
@@ -589,7 +589,7 @@ class _Pass:
         return len(self.lost.probes) > before and bool(self.stopped or not self.careful)
 
     def result(self, first: str, seconds: float) -> Run:
-        """The run, when no further pass is needed."""
+        """The run, once no further pass is needed."""
         for item_id, answer in self.answers.items():
             if answer.state == "given" and not answer.error:
                 for probe in self.items[item_id].probes:
@@ -633,16 +633,16 @@ class Engine:
     limits
         What one submission may use.
     workers
-        How many submissions run at a time.
+        The number of submissions that run at a time.
     require_sandbox
-        Refuse to start where a submission could not be kept from files, network and other processes.
+        Refuse to start if a submission could not be isolated from files, network and other processes.
     private
-        Files and folders that a submission must not see even if they lie among the libraries.
+        Files and folders that a submission must not see even if they are among the libraries.
     fork
         Whether to fork each submission from a process that has the libraries loaded, or to start a new process, which takes
         a second or two. Default: fork on Linux.
     without
-        Layers of the sandbox to leave out, to see what the others do: "mount namespace", "Landlock", "cgroup", ...
+        Layers of the sandbox to leave out, to test the others: "mount namespace", "Landlock", "cgroup", ...
 
     On entering, raises SandboxError if the sandbox is required and this machine does not offer it, and WorkerError if a
     worker cannot be started.
@@ -746,7 +746,7 @@ class Engine:
             self._close()
             raise
         finally:
-            with suppress(queue.Empty):  # the caller has had enough: nothing may be left for the next caller
+            with suppress(queue.Empty):  # the caller has stopped: nothing may be left for the next caller
                 while waiting:
                     self._jobs.get_nowait()
                     waiting -= 1
@@ -761,7 +761,7 @@ class Engine:
                 self._done.put(error)
 
     def _passes(self, slot: int, job: Job) -> Run:
-        """Run a job until nothing stops it any more, or its time is over."""
+        """Run a job until nothing stops it anymore, or its time is over."""
         lost, first, lost_workers, careful = _Lost(), "", 0, False
         plots = self._fork and any(_PLOTS.search(cell.source) for cell in job.cells)
         if plots and not self._plotters[slot]:
@@ -777,7 +777,7 @@ class Engine:
             except WorkerError:
                 self._replace(slot, plots)
                 lost_workers += 1
-                if lost_workers < 3:  # killed from outside, most likely: once more, and nobody is to blame
+                if lost_workers < 3:  # most likely killed from outside: try again, blaming no submission
                     continue
                 this.stopped = "died"
             first = first or this.stopped or next(filter(None, this.unanswered.values()), "ok")

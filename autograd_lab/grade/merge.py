@@ -1,4 +1,4 @@
-"""Puts what a student wrote into the notebook as it was released: (released, handed in) -> Job.
+"""Merges a student's work into the notebook as it was released: (released, handed in) -> Job.
 
     cell of the release     in the file handed in            what runs
     given (imports, ...)    as released, or gone             the released one, before what comes after it in the release
@@ -11,8 +11,8 @@
                                                              or at the end of the answer's section; never the student's
     none                    a student's own code             where it stands
 
-A cell is recognized by its id, else by nbgrader's grade_id, else by what is in it: the released text, the call of a check, or
-the names that a check asks for. The student's order is kept.
+A cell is recognized by its id, otherwise by nbgrader's grade_id, otherwise by its contents: the released text, the call of a check, or
+the names that a check needs. The student's order is kept.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ReleasedCell:
     """ "given", "answer" or "check"."""
     item: str = ""
     names: frozenset[str] = frozenset()
-    """For a check and its answer: the names that are handed to the check."""
+    """For a check and its answer: the names that are passed to the check."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Released:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of what it asks and gives."""
+        """SHA-256 of its questions and its code."""
         parts = [[c.id, c.source, c.role, c.item] for c in self.cells]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -71,7 +71,7 @@ class Released:
 
 
 def released(path: Path) -> Released:
-    """The notebook in a file of `exercises/`. Raises CannotGradeError if it is none."""
+    """The notebook in a file of `exercises/`. Raises CannotGradeError if it is not one."""
     try:
         data = path.read_bytes()
         raw = read(data)
@@ -98,7 +98,7 @@ def released(path: Path) -> Released:
 
 
 def shelf(notebooks: Iterable[Released]) -> Shelf:
-    """By what the files of these notebooks are recognized."""
+    """The marks by which the files of these notebooks are recognized."""
     return Shelf({one.name: {m for cell in one.raw.cells for m in marks(cell)} for one in notebooks})
 
 
@@ -112,7 +112,7 @@ def merge(
 
 @dataclass
 class _Merge:
-    """One merge: first which cell is which, then what stands where."""
+    """One merge: first the identity of each cell, then its place."""
 
     release: Released
     handed: Notebook
@@ -203,10 +203,10 @@ class _Merge:
             self.notes.append(f"The answer cell of {cell.item} was not a code cell any more; it ran as one.")
 
     def _elsewhere(self, cell: ReleasedCell, check: int | None) -> int | None:
-        """A cell of the student's own that gives the names an item asks for, where its answer cell does not."""
+        """A student's own cell that defines the names that an item needs, if its answer cell does not."""
         stubs = self.claims[cell.id]
         low, high = 0, len(self.handed.cells)
-        if stubs:  # the stub is there: only what stands beside it, above the check
+        if stubs:  # the stub is there: only cells next to it, above the check
             others = [n for n in self.claimed if n not in stubs and n < stubs[0]]
             later = [n for n in self.claimed if n not in stubs and n > stubs[0]]
             low, high = max(others, default=-1) + 1, min(later, default=high)
@@ -308,7 +308,7 @@ class _Merge:
         return len(self.handed.cells)
 
     def _put_missing(self, before: int) -> None:
-        """Released cells that stand above position `before` and have not run: given ones; answers and checks if they are gone."""
+        """Released cells above position `before` that have not run: given ones; answers and checks if they are gone."""
         for cell in self.release.cells[:before]:
             if cell.id in self.done:
                 continue
@@ -336,7 +336,7 @@ class _Merge:
         self.done.add(name)
         cell, raw = self.release.cells[self.place[name]], self.handed.cells[number]
         if not first:
-            return  # it stands in the cell of another item, which runs once
+            return  # it is in the cell of another item, which runs once
         if self._blank(number) or self._as_released(number, cell):
             self.out.append(Cell(cell.id, cell.source, "answer", cell.item, untouched=True))
         else:
@@ -344,7 +344,7 @@ class _Merge:
             self.out.append(Cell(cell.id, raw.source, "answer", cell.item))
 
     def _look_at_names(self, number: int) -> None:
-        """Say if a cell of the student's gives another meaning to a name that the notebook imports, such as `lab`."""
+        """Report if a student's cell redefines a name that the notebook imports, such as `lab`."""
         source = self.handed.cells[number].source
         taken = sorted((bound(source) - imported(source)) & self.imports)
         if taken:
@@ -366,12 +366,12 @@ class _Merge:
 
 
 def plain_text(source: str) -> str:
-    """A cell's text without what editors change: blanks at the ends of lines, blank lines around it."""
+    """A cell's text without what editors change: trailing blanks, blank lines around it."""
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
 def checked_names(source: str) -> frozenset[str]:
-    """The names that a cell hands to lab.check: {"order"} of `lab.check("04.2", order)`."""
+    """The names that a cell passes to lab.check: {"order"} of `lab.check("04.2", order)`."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
@@ -380,7 +380,7 @@ def checked_names(source: str) -> frozenset[str]:
 
 
 def only_checks(source: str) -> bool:
-    """Whether a cell does nothing but call lab.check."""
+    """Whether a cell only calls lab.check."""
     tree = parsed(source) if CHECK.search(source) else None
     return tree is not None and all(
         isinstance(node, ast.Expr)
@@ -406,7 +406,7 @@ def parsed(source: str) -> ast.Module | None:
 
 
 def bound(source: str, strict: bool = False) -> set[str]:
-    """The names that a cell gives a value at its top level; with `strict`, none unless all of it is Python."""
+    """The names that a cell assigns at its top level; with `strict`, none unless all of it is Python."""
     names: set[str] = set()
     tree = parsed(source)
     try:
@@ -449,7 +449,7 @@ def _collect(body: Iterable[ast.AST], names: set[str]) -> None:
 
 
 def _shallow(node: ast.AST) -> Iterable[ast.AST]:
-    """The node and what is in it, without functions, comprehensions and nested statements."""
+    """The node and its descendants, without functions, comprehensions and nested statements."""
     yield node
     for child in ast.iter_child_nodes(node):
         inner = ast.stmt | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

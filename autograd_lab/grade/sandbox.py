@@ -1,19 +1,19 @@
-"""What a machine offers to keep a submission to itself, and how it is put together.
+"""The means of a machine to isolate a submission, and their setup.
 
 On Linux, from Python alone (ctypes), for root and for a plain user:
 
     mount namespace      its own root: the libraries, read-only, and one small folder in memory to write to. Nothing else exists
-    pid namespace        it sees no other process, and when it ends, everything that it started ends
+    pid namespace        it sees no other process, and when it ends, so does everything that it started
     network namespace    no network
     ipc namespace        no shared memory or queues with others
-    user namespace       what lets a plain user make the others; root takes a user number of its own instead
+    user namespace       allows a plain user to create the others; root uses a separate user id instead
     Landlock             the kernel refuses files and TCP ports by path and number, signals to the outside, tracing
     seccomp              the kernel refuses sockets, tracing, mounting, new namespaces, keys, bpf, io_uring; without a root of
                          its own also to set the rights, owners and times of files, which Landlock does not know
     resource limits      memory, processor time, files, processes
     cgroup               memory and processes of a submission together, where a folder for it can be made
 
-Each is tried; what fails is left out and said. GUARDS says which of them keep what: there is more than one way to be
+Each is tried; what fails is left out and reported. GUARDS says which of them protect what: there is more than one way to be
 safe, and `refusal` names what is not covered. On macOS and Windows there are resource limits at most.
 
 A worker calls `enter` before it loads anything (namespaces want a process without threads), `close` when all is loaded,
@@ -52,12 +52,12 @@ GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "memory and processor time": (("resource limits",),),
     "the number of processes": (("process limit",), ("cgroup pids",)),
 }
-"""What a submission is kept from, and the layers that do it: any one of the groups, all layers of it."""
+"""What a submission is isolated from, and the layers that do it: any one of the groups, with all of its layers."""
 
 ROOM = Path("/autograd-lab-room")
-"""The folder that a submission finds itself in, where it has a root of its own.
+"""The working folder of a submission that has a root of its own.
 
-What the machine has under that name is hidden from the submission, libraries too: so it is a name that no machine has.
+It hides what the machine has under that name, libraries included: so it is a name that no machine has.
 """
 
 
@@ -146,7 +146,7 @@ _CHANGES: dict[str, tuple[int, int]] = {
     "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
     "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
-    # only x86-64 has these; the others once more
+    # only x86-64 has these; newer calls replace them
     "chmod": (90, 53), "chown": (92, 54), "lchown": (94, 54), "utime": (132, 88), "utimes": (235, 88), "futimesat": (261, 88),
 }  # fmt: skip
 """What Landlock does not know: rights, owners, times and attributes of files."""
@@ -190,11 +190,11 @@ def _filter(no_kill: bool, no_change: bool) -> bytes:
         step(equal, socket.SOCK_STREAM, 1, 0),
         step(leave, _REFUSE),
         step(load, number),
-    ]  # others can be sent to names
+    ]  # others can be sent to named addresses
     steps += [
         step(equal, _CLONE3, 0, 1),
         step(leave, _NO_SUCH_CALL),
-    ]  # its flags are out of reach; libc falls back to clone
+    ]  # its flags cannot be inspected; libc falls back to clone
     steps += [step(equal, _CLONE[column], 0, 4), step(load, argument), step(bits, _NAMESPACES, 0, 1)]
     steps += [step(leave, _REFUSE), step(leave, _ALLOW)]
     if no_kill:
@@ -257,7 +257,7 @@ def _landlock(rules: Sequence[tuple[Path, int]], abi: int) -> None:
 
 
 def libraries() -> list[Path]:
-    """Folders and files that Python and its libraries are made of, without the rest of the folders that hold them."""
+    """The folders and files of Python and its libraries, without the rest of the folders around them."""
     import autograd_lab
 
     found: list[Path] = []
@@ -285,7 +285,7 @@ def libraries() -> list[Path]:
 
 
 def answers() -> list[Path]:
-    """Where the answers to the exercises lie among the libraries: what the notebooks check themselves with."""
+    """Paths among the libraries with answers to the exercises: the files that the notebooks check themselves with."""
     import autograd_lab
 
     roots = [Path(autograd_lab.__file__).parent, *(Path(entry) / "autograd_lab" for entry in sys.path)]
@@ -334,7 +334,7 @@ def _cgroup_folders() -> Iterator[tuple[set[str], Path, bool]]:
 
 
 def join_cgroups(limits: Limits) -> dict[str, Path]:
-    """Put this process into groups of its own: {"pids": folder, "memory": folder}, as far as that can be done."""
+    """Put this process into groups of its own: {"pids": folder, "memory": folder}, as far as possible."""
     joined: dict[str, Path] = {}
     for controllers, parent, second in _cgroup_folders():
         wanted = {"pids", "memory"} & controllers - joined.keys()
@@ -363,7 +363,7 @@ def join_cgroups(limits: Limits) -> dict[str, Path]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Send this process a signal that ends it, unless it ignores that, when it has used so many more seconds of processor time."""
+    """Send this process a signal after so many more seconds of CPU time; the signal ends it unless it is ignored."""
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -374,7 +374,7 @@ def limit_cpu(seconds: int) -> None:
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds of processor time that a process has used so far. Raises OSError if there is none of this number."""
+    """Seconds of CPU time that a process has used so far. Raises OSError if it does not exist."""
     return time.clock_gettime((~pid << 3) | 2)  # the kernel's number for the clock of another process
 
 
@@ -384,7 +384,7 @@ def adopt_orphans() -> None:
 
 
 class Zone:
-    """Where the submissions of one worker run.
+    """The environment in which the submissions of one worker run.
 
     specification   {"limits": ..., "private": paths that no submission may see, "without": layers not to use, for tests}
     """
@@ -399,9 +399,9 @@ class Zone:
         """Groups to remove in the end: {"pids": folder, "memory": folder}."""
         self._without = specification.get("without", [])
         self._private = [Path(path).resolve() for path in specification.get("private", [])]
-        self._trying = True  # until all is known that this machine offers
+        self._trying = True  # until all layers of this machine have been tried
         self._rules: list[tuple[Path, int]] = []  # for Landlock
-        self._user: int | None = None  # the user number that submissions run under, where root can choose one
+        self._user: int | None = None  # the user id of submissions, if root can choose one
         self._folder = ""
         self._pids = -1  # this process's own pid namespace, to come back to
         self._kills = -1  # the file in which the kernel counts processes ended for their memory
@@ -409,7 +409,7 @@ class Zone:
         self._proc = -1  # /proc as it is outside, which a root of its own may not have
 
     def _layer(self, name: str, action: Callable[[], object]) -> bool:
-        """Put a layer on; whether it is on. What was on when it was tried has to be on for every submission."""
+        """Apply a layer; returns whether it is on. A layer that was on when it was tried has to be on for every submission."""
         if not self._trying:
             if name in self.layers:
                 action()
@@ -428,7 +428,7 @@ class Zone:
     # --- in the worker
 
     def enter(self) -> None:
-        """Take what only a process without threads can take. Returns in a new process if there is a pid namespace."""
+        """Apply the layers that need a process without threads. Returns in a new process if there is a pid namespace."""
         self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._layer("cgroup pids", lambda: self._join("pids"))
         self._layer("cgroup memory", lambda: self._join("memory"))
@@ -457,7 +457,7 @@ class Zone:
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
 
     def _new_pids(self) -> None:
-        """Go on in a child that is the first process of a pid namespace; submissions get namespaces inside that one."""
+        """Continue in a child that is the first process of a pid namespace; submissions get namespaces inside it."""
         _call("unshare", CLONE_NEWPID)
         pid = os.fork()
         if pid:
@@ -467,7 +467,7 @@ class Zone:
         self._pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def close(self) -> None:
-        """Build the submissions' root, and try on an empty submission what else this machine offers."""
+        """Build the submissions' root, and try the other layers on an empty submission."""
         private = [*self._private, *answers()]
         if "mount namespace" in self.layers:
             self._new_root(private)
@@ -497,7 +497,7 @@ class Zone:
         self._trying = False
 
     def _choose_user(self) -> None:
-        """A user number for submissions, if this is root and others may read the libraries."""
+        """A user id for submissions, if this is root and others may read the libraries."""
         if os.geteuid() != 0 or "user namespace" in self.layers:
             return
         roots = [Path(os.__file__).parent, Path(sysconfig.get_path("purelib")), Path(__file__).parent]
@@ -565,7 +565,7 @@ class Zone:
                     self._expose(base, target, depth + 1)
                 return
             if os.path.ismount(inside):
-                return  # it, or a folder above it, is shown already
+                return  # it, or a folder above it, is already visible
             if here != path:
                 inside.mkdir(exist_ok=True)
         if path.is_dir():
@@ -598,7 +598,7 @@ class Zone:
         return pid
 
     def clean(self) -> bool:
-        """After a submission has ended: nothing of it stays. Returns whether it was ended for its memory."""
+        """Clean up after a submission. Returns whether it was ended for its memory use."""
         if "pid namespace" not in self.layers:
             _reap(self._proc)
         if self._folder:
@@ -615,7 +615,7 @@ class Zone:
     # --- in the submission's process
 
     def confine(self, keep: Sequence[int]) -> None:
-        """Give up everything but the open files in `keep`. Raises OSError if a layer does not hold that held before."""
+        """Give up everything except the open files in `keep`. Raises OSError if a layer fails that worked before."""
         os.setsid()
         _close_files(keep)
         with contextlib.suppress(OSError):  # if memory runs out on the machine, this goes first
@@ -682,7 +682,7 @@ class Zone:
         _call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # as for every process that has not changed its user
 
     def _lock(self) -> None:
-        """Landlock, which also needs no folders of its own: the second wall where there are namespaces, the first where not."""
+        """Apply Landlock, which needs no folders of its own: the second barrier with namespaces, the first without."""
         if "mount namespace" in self.layers:
             rules = [(Path("/"), _READ), (ROOM, (1 << 16) - 1), (Path("/dev"), _READ_WRITE_FILE | _DEVICE)]
         else:
@@ -704,7 +704,7 @@ class Zone:
     # --- without namespaces
 
     def weaken(self) -> None:
-        """What is left for a process that was started for one submission, on any system: resource limits."""
+        """The limits for a process that was started for one submission, on any system."""
         self.missing = dict.fromkeys(
             ("namespaces", "Landlock", "seccomp"), "not in a process that is started, not forked"
         )
@@ -727,7 +727,7 @@ def _close_files(keep: Sequence[int]) -> None:
 
 
 def _drop_rights() -> None:
-    """Give up root's powers for good; a plain user has none to give up."""
+    """Give up root's privileges permanently; a plain user has none."""
     with contextlib.suppress(OSError):  # the end of the list
         for capability in range(64):
             _call("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
@@ -750,7 +750,7 @@ def _processes_of(user: int) -> int:
 
 
 def _reap(proc: int) -> None:
-    """End the processes that a submission has left running: as its orphans they are this process's children now.
+    """End the processes that a submission has left running: as orphans they are now children of this process.
 
     `proc` is the open folder /proc.
     """

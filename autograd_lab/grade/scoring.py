@@ -1,7 +1,7 @@
-"""From what came back to grades: pure, with the keys, in the grader's own process.
+"""From answers to grades: pure, with the keys, in the grader's own process.
 
-The verdicts are those of course/items.py, so that the notebook, the tests and the grader say the same. Added here is
-what only a grader meets: answers that never came, and why.
+The verdicts are those of course/items.py, so that the notebook, the tests and the grader agree. Added here are
+the grader's own cases: answers that are missing, and why.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STOPPED = {
 def score(job: Job, run: Run, items: Mapping[str, Sequence[Item]]) -> list[Result]:
     """The grade of every item of the job's notebook, in the notebook's order. Raises KeyError if `items` do not know it.
 
-    Nothing is ever missing from the list: an item without an answer has the state that says why, and 0 points.
+    The list is always complete: an item without an answer has a state that says why, and 0 points.
     """
     cells = {cell.id: cell for cell in run.cells}
     return [_score_item(job, run, item, cells) for item in items[job.notebook]]
@@ -61,7 +61,7 @@ def _without(
     answer: Answer | None,
     untouched: bool,
 ) -> Result:
-    """The check was not reached, or raised: the student's cell, if it failed, is the better explanation."""
+    """The check was not reached, or raised: a failed cell of the student's is the better explanation."""
     if untouched and worked:
         return _unanswered(result, "not attempted", "")
     for cell in worked:
@@ -88,7 +88,7 @@ def _unanswered(result: Result, state: str, says: str) -> Result:
 
 
 def _outputs(answer: Answer) -> dict[str, object]:
-    """What the probes gave; those that did not come back gave an error of their own."""
+    """The results of the probes; for those without one, an error."""
     lost = {case: {"error": why, "message": STOPPED[why]} for case, why in answer.lost.items()}
     return {**answer.outputs, **lost}
 

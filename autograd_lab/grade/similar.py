@@ -1,15 +1,15 @@
 """Submissions whose code is more alike than the class explains.
 
-    similar(class_) -> [Pair]       the pairs of students of one notebook to look at, most alike first
+    similar(class_) -> [Pair]       the pairs of students of one notebook to examine, most alike first
 
-Code is compared as its syntax tree, read as a list of signs: names, texts and layout do not count, and neither do comments
-or imports. From each run of K signs a number is made; of these a fixed part is kept, chosen by winnowing (Schleimer,
+Code is compared as its syntax tree, read as a list of tokens: names, texts and layout do not count, and neither do comments
+or imports. Each run of K tokens is hashed; a fixed part of the hashes is kept, chosen by winnowing (Schleimer,
 Wilkerson and Aiken, 2003, "Winnowing: local algorithms for document fingerprinting"), which finds every common stretch of
-K + WINDOW - 1 signs wherever it stands. What the released notebook gives is taken out.
+K + WINDOW - 1 tokens at any position. The released notebook's own stretches are removed.
 
-How much a stretch says depends on how many have it: the fewer, the more; what the whole class has says nothing. So a
-solution that many find does not make its finders similar. Then each student's nearest classmate is looked at: a pair is
-listed only if it is clearly nearer than nearest classmates usually are here. Short answers leave too few stretches, and
+The weight of a stretch depends on how many students have it: the fewer, the higher; it is 0 for one that all have. So a
+common solution does not make students similar. Then each student's nearest classmate is determined: a pair is
+listed only if it is clearly nearer than nearest classmates usually are in this class. Short answers have too few stretches, and
 are never compared.
 
 Similar code has many causes: work in pairs, a shared example, a page found by both. The list tells where to look.
@@ -34,17 +34,17 @@ from .merge import Released, parsed
 from .model import Job
 
 K = 6
-"""Signs in a stretch."""
+"""Tokens in a stretch."""
 WINDOW = 3
 """Of this many stretches in a row at least one is kept."""
 LEAST = 35
-"""Stretches beyond the released code that a submission needs to be compared."""
+"""Minimum number of stretches beyond the released code for a submission to be compared."""
 ALIKE = 0.87
 """The similarity from which a pair is listed,"""
 BEYOND = 2.0
 """if it lies so many standard deviations above that of nearest classmates (both taken from medians, so that a few similar pairs do not shift them)."""
 CLASS = 5
-"""Submissions below which nobody can say what a class shares."""
+"""The minimum number of submissions for finding out what a class shares."""
 MOST_SIGNS = 20_000
 
 
@@ -56,9 +56,9 @@ class Pair:
     one: str
     other: str
     similarity: float
-    """The part of the shorter code that both have and few others, from 0 to 1."""
+    """The part of the shorter code that both share with few others, from 0 to 1."""
     items: tuple[str, ...] = ()
-    """Where they are alike, most first."""
+    """The places where they are alike, largest first."""
 
 
 @dataclass
@@ -127,9 +127,9 @@ def _where(
 # --- fingerprints -------------------------------------------------------------------------------------
 
 
-@lru_cache(1 << 12)  # in a class, many short answers are the same to the letter
+@lru_cache(1 << 12)  # in a class, many short answers are identical
 def fingerprints(source: str) -> frozenset[int]:
-    """The numbers that stand for a piece of code."""
+    """The hashes of a piece of code."""
     read = signs(source)
     grams = [_number(read[i : i + K]) for i in range(len(read) - K + 1)]
     if len(grams) <= WINDOW:
@@ -142,7 +142,7 @@ def _number(gram: Sequence[str]) -> int:
 
 
 def signs(source: str) -> list[str]:
-    """A piece of code as signs: what its author called things, and how it is laid out, is not in them."""
+    """A piece of code as tokens, without its author's names and layout."""
     tree = parsed(source)
     if tree is None:
         return _tokens(source)
@@ -167,12 +167,12 @@ def signs(source: str) -> list[str]:
 
 
 _NOTHING = {ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Load, ast.Store, ast.Del}
-"""What does not count, and neither does what is below it."""
+"""Nodes that do not count, with everything below them."""
 _SIGNS = {ast.Module: "", ast.Expr: "", ast.arguments: "", ast.Name: "name", ast.arg: "name"}
 
 
 def _sign(node: ast.AST, own: set[str]) -> str:
-    """What a node says of itself; "" for nothing."""
+    """The token of a node; "" for none."""
     sign = _SIGNS.get(type(node))
     if sign is not None:
         return sign
@@ -186,7 +186,7 @@ def _sign(node: ast.AST, own: set[str]) -> str:
 
 
 def _tokens(source: str) -> list[str]:
-    """The same for what is no Python, from its words and marks."""
+    """The same for text that is not Python, from its words and punctuation."""
     out: list[str] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source[: 10 * MOST_SIGNS]).readline):

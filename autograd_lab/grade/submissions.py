@@ -1,4 +1,4 @@
-"""Finds the submissions in a folder, and reads whatever was handed in as a notebook.
+"""Finds the submissions in a folder, and reads what was handed in as a notebook.
 
     SUBMISSIONS/<student>/<notebook>.ipynb
     SUBMISSIONS/<student>/<assignment>/<notebook>.ipynb      nbgrader's `submitted/`
@@ -6,8 +6,8 @@
     find   the folder -> one Submission for each student and notebook, with the file that counts or why there is none
     read   the bytes of a file -> the cells in it; raises UnreadableError with a sentence for the instructor
 
-Nothing here is written to, and no link is followed out of a student's own folder. What is read was made by others: sizes,
-depths and counts are bounded, and text is made such that it can be stored and sent.
+Nothing is written there, and no link is followed out of a student's own folder. The files are untrusted: sizes,
+depths and counts are bounded, and text is sanitized so that it can be stored and sent.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TIMESTAMP = "timestamp.txt"
 
 
 class UnreadableError(Exception):
-    """A file that is no notebook; its text is a sentence that says what it is instead."""
+    """A file that is not a notebook; the message is a sentence that says what it is instead."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +65,16 @@ class RawCell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """What could be read of a file, outputs left out."""
+    """The readable contents of a file, without outputs."""
 
     cells: tuple[RawCell, ...]
     notes: tuple[str, ...] = ()
-    """What had to be mended, in sentences."""
+    """What had to be repaired, in sentences."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file in a student's folder; a link, a folder or a member of a zip archive may stand for one."""
+    """A file in a student's folder, or a link, a folder or a member of a zip archive in its place."""
 
     path: Path
     name: str
@@ -120,7 +120,7 @@ class Found:
 
 
 class Shelf:
-    """What the released notebooks are called and hold, by which files are recognized. Made by merge.py."""
+    """The names and contents of the released notebooks, by which files are recognized. Made by merge.py."""
 
     def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
         self.names = {_fold(name): name for name in words}
@@ -155,7 +155,7 @@ CHECK = re.compile(r"""\blab\s*\.\s*check\s*\(\s*["']([^"'\n]{1,40})["']""")
 
 
 def marks(cell: RawCell) -> set[str]:
-    """By what a cell can be recognized, wherever it stands: its ids, the items it checks."""
+    """The marks by which a cell is recognized anywhere: its ids, the items that it checks."""
     return {mark for mark in (cell.id, cell.grade_id) if mark} | {
         f"check {item}" for item in CHECK.findall(cell.source)
     }
@@ -246,7 +246,7 @@ def _top(folder: Path) -> Path:
 
 
 def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
-    """{student: their folders}; a zip archive or a notebook that lies about loosely stands for a folder."""
+    """{student: their folders}; a loose zip archive or notebook counts as a folder."""
     homes: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
         if skipped(path.name):
@@ -264,7 +264,7 @@ def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
             found.warnings.append(f"{name} was left out: it is neither a folder nor a notebook.")
     for name, paths in list(homes.items()):
         spelled = {_student(path) for path in paths}
-        if len(spelled) > 1:  # nobody's work is put with another's
+        if len(spelled) > 1:  # never mix the work of two students
             del homes[name]
             for one in spelled:
                 homes[one] = [path for path in paths if _student(path) == one]
@@ -279,7 +279,7 @@ def _student(path: Path) -> str:
 
 
 def _names(homes: dict[str, list[Path]], roster: Sequence[str] | None, found: Found) -> dict[str, list[Path]]:
-    """{student: their folders}, those of the roster who have none included."""
+    """{student: their folders}, including students of the roster without one."""
     if roster is None:
         return homes
     names: dict[str, list[Path]] = {_norm(name): [] for name in roster}
@@ -302,7 +302,7 @@ def _names(homes: dict[str, list[Path]], roster: Sequence[str] | None, found: Fo
 def _pile(
     student: str, homes: Sequence[Path], folder: Path, shelf: Shelf, assignment: str, found: Found, most: int
 ) -> dict[str, list[tuple[File, tuple[str, ...]]]]:
-    """{notebook: the student's files for it, with what is to be said about each}."""
+    """{notebook: the student's files for it, with remarks on each}."""
     pile: dict[str, list[tuple[File, tuple[str, ...]]]] = {}
     loose = []
     for home in homes:
@@ -341,7 +341,7 @@ def _recognize(file: File, shelf: Shelf, most: int) -> tuple[str, tuple[str, ...
 
 
 def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -> Iterator[File]:
-    """What a student's folder holds, sorted; nothing that a link leads to outside of it."""
+    """The contents of a student's folder, sorted; without targets of links outside of it."""
     if home.is_symlink():
         yield File(home, show(home.name), "is a link; links are not followed")
         return
@@ -392,7 +392,7 @@ def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -
 
 
 def _inside(link: Path, home: Path) -> Path | None:
-    """Where a link leads, if that is a file in the student's own folder."""
+    """The target of a link, if it is a file in the student's own folder."""
     try:
         target = link.resolve(strict=True)
         return target if target.is_file() and target.is_relative_to(home.resolve()) else None
@@ -490,7 +490,7 @@ def _handed_in(file: File) -> datetime:
 def moment(text: str, zone: tzinfo | None = None) -> datetime:
     """A time in UTC: ISO 8601, or nbgrader's "2026-11-20 23:59:00.5 Europe/Paris". Without a zone it is in `zone` (here, if None).
 
-    Raises ValueError if it is no time.
+    Raises ValueError if it is not a time.
     """
     text = " ".join(text.split())
     head, _, name = text.rpartition(" ")
@@ -509,7 +509,7 @@ def moment(text: str, zone: tzinfo | None = None) -> datetime:
 
 
 def skipped(name: str) -> bool:
-    """Whether a file or folder is none of the student's: hidden, or put there by a system."""
+    """Whether a file or folder is not the student's: hidden, or created by a system."""
     return name.startswith(".") or name in SKIPPED
 
 
@@ -552,7 +552,7 @@ STUDENT_COLUMNS = (
 def read_roster(path: Path) -> list[str]:
     """The students of a class list: a CSV file, by its column `student` or `id`, or one name a line.
 
-    Raises CannotGradeError if it cannot be read or names nobody.
+    Raises CannotGradeError if it cannot be read or is empty.
     """
     rows = _table(path, "roster")
     header = [cell.strip().casefold().replace(" ", "_") for cell in rows[0]] if rows else []
@@ -573,7 +573,7 @@ def read_roster(path: Path) -> list[str]:
 def read_times(path: Path, zone: tzinfo | None = None) -> dict[tuple[str, str], datetime]:
     """{(student, notebook or ""): time} from a CSV file with the columns student, timestamp and perhaps notebook.
 
-    Raises CannotGradeError for a file that is something else.
+    Raises CannotGradeError for any other file.
     """
     rows = _table(path, "list of times")
     header = [cell.strip().casefold() for cell in rows[0]] if rows else []
@@ -680,7 +680,7 @@ BEGINNINGS = (
 
 
 def read(data: bytes) -> Notebook:
-    """The cells of a notebook, whatever wrote it. Raises UnreadableError with a sentence if it is none."""
+    """The cells of a notebook of any origin. Raises UnreadableError with a sentence if it is not a notebook."""
     if not data.strip(b"\0 \t\r\n"):
         raise UnreadableError("The file is empty.")
     for beginning, what in BEGINNINGS:
@@ -694,7 +694,7 @@ def read(data: bytes) -> Notebook:
 
 
 def decode(data: bytes) -> tuple[str, list[str]]:
-    """Text in any of the encodings editors write, and what is to be said about it. Raises UnreadableError."""
+    """Text in any of the encodings that editors write, and remarks on it. Raises UnreadableError."""
     for mark, encoding in (
         (b"\xef\xbb\xbf", "utf-8-sig"),
         (b"\xff\xfe\0\0", "utf-32"),
@@ -811,7 +811,7 @@ def _word(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that UTF-8 can hold: halves of surrogate pairs, which JSON can smuggle in, become question marks."""
+    """Text that UTF-8 can encode: lone surrogates, which JSON allows, become question marks."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
 """The gradebook as files: for people, for spreadsheets, for other systems.
 
     grades.csv                    one row for each item: student, notebook, item, points, max, status, misconception
-    submissions.csv               one row for each submission: totals, lateness, what had to be mended
+    submissions.csv               one row for each submission: totals, lateness, what had to be repaired
     grades.json                   all of it; two runs over the same files differ in the key `timing` only
     nbgrader.csv                  the columns of `nbgrader export`
     gradescope/<student>/results.json
@@ -76,7 +76,7 @@ def put(path: Path, text: str) -> None:
 
 
 def file_name(student: str) -> str:
-    """A student's name as the name of a file on any system: other signs than letters and digits become "_", told apart by a hash."""
+    """A student's name as a file name on any system: characters other than letters and digits become "_", a hash makes it unique."""
     plain = re.sub(r"[^\w.-]", "_", student).strip("._-")[:60]
     reserved = re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", plain.split(".")[0])
     if plain == student and plain.isascii() and plain == plain.lower() and not reserved:
@@ -88,11 +88,11 @@ def file_name(student: str) -> str:
 
 
 _FORMULAS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""Signs with which a spreadsheet lets a formula begin."""
+"""Characters that begin a formula in a spreadsheet."""
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A CSV text that no spreadsheet takes for formulas."""
+    """A CSV text without anything that spreadsheets take for a formula."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -120,7 +120,7 @@ def grade_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
 
 
 def status(entry: Entry, result: Result) -> str:
-    """The state of a result, or "overridden" where a person had the last word."""
+    """The state of a result, or "overridden" if a person changed it."""
     return "overridden" if result.item in entry.overrides else result.state
 
 
@@ -157,15 +157,15 @@ _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False).
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """JSON with one form only: indented, but what holds no other lists or objects stands in one line, a result for instance.
+    """Canonical JSON: indented, but lists and objects without others inside are on one line, such as a result.
 
-    (The library's own indentation is written by Python code, which for a class takes longer than scoring it.)
+    (The library's own indentation is implemented in Python, which takes longer for a class than scoring it.)
     """
     return _lines(data, "\n") + "\n"
 
 
 def _lines(value: Any, new: str) -> str:
-    """`value` as JSON; `new` begins a line of what is around it."""
+    """`value` as JSON; `new` begins a line of the enclosing value."""
     deeper = new + " "
     if isinstance(value, dict) and not _HOLDERS.isdisjoint(map(type, value.values())):
         parts = [f"{_encode(key)}: {_lines(value[key], deeper)}" for key in sorted(value)]
@@ -239,7 +239,7 @@ def _item(entry: Entry, one: Result) -> dict[str, Any]:
 
 
 def gradescope(entries: Iterable[Entry]) -> dict[str, Any]:
-    """Gradescope's results.json for one student, who may read all of it: scoring.py keeps hidden cases out of `says`."""
+    """Gradescope's results.json for one student, who may read all of it: scoring.py omits hidden cases from `says`."""
     entries = list(entries)
     tests = []
     for entry in entries:

@@ -5,11 +5,11 @@
                         ──────> pytest --nbval-lax, in a process and a folder of its own: check cells are compared
                         ──────> a table: item, passed or not, and what the check said
 
-The output of a check that passes is known without the solutions ("04.1: passed, 4 of 4 points"), so this works wherever the
-course is installed. It runs the student's code and the comparison in the same kernel, as every notebook test does: right for one's
-own work, not for grading strangers' (that is what `autograd-lab grade` is for).
+The output of a passing check is known without the solutions ("04.1: passed, 4 of 4 points"), so this works wherever the
+course is installed. It runs the student's code and the comparison in the same kernel, as every notebook test does: suitable for one's
+own work, not for grading that of strangers (for which there is `autograd-lab grade`).
 
-In the process that pytest starts, this module is also the plugin that names the tests and writes down what came of them.
+In the process of pytest, this module is also the plugin that names the tests and records their results.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Report:
     name: str
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """What else went wrong: cells that raised, a kernel that died, a limit that was met."""
+    """Other problems: cells that raised, a kernel that died, a limit that was reached."""
     log: str = ""
     """What pytest printed."""
 
@@ -98,7 +98,7 @@ class Report:
 
 
 class CannotValidateError(Exception):
-    """What stops the command: what happened, and what to do."""
+    """The command cannot go on; the message says what happened, and what to do."""
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def _needs(*packages: str) -> None:
 
 
 def find(notebooks: Sequence[str], students: Sequence[Path] | None) -> Iterator[tuple[Path, str]]:
-    """The files to validate, each with the name to show. Raises CannotValidateError for what is not there."""
+    """The files to validate, each with the name to show. Raises CannotValidateError for a missing file."""
     for text in notebooks:
         path = Path(text)
         if not students:
@@ -300,7 +300,7 @@ def _run(command: list[str], place: Path, records: Path, limit: float) -> tuple[
     environment = {key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"}
     package = str(Path(__file__).resolve().parents[2])
     environment |= {
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # neither the plugins nor the settings of whoever calls
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # neither the caller's plugins nor the caller's settings
         "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
         "PYTHONHASHSEED": "0",
         "AUTOGRAD_LAB_PROGRESS": "off",
@@ -370,14 +370,14 @@ def _row(item_id: str, record: dict[str, Any] | None) -> Row:
 
 
 def pytest_configure() -> None:
-    """Change nbval in two places, in this process alone."""
+    """Patch nbval in two places, in this process only."""
     from nbval.kernel import RunningKernel
     from nbval.plugin import IPyNbCell
 
     wait, begin = RunningKernel.get_message, IPyNbCell.__init__
 
     def get_message(self: Any, stream: str, timeout: float | None = None) -> Any:
-        """Notice a kernel that has died: nbval waits the whole time of a cell for its answer."""
+        """Notice a dead kernel: nbval would wait for its answer until the cell's timeout."""
         end = time.monotonic() + (CELL_TIMEOUT if timeout is None else timeout)
         while True:
             left = end - time.monotonic()
@@ -388,12 +388,12 @@ def pytest_configure() -> None:
                     raise
 
     def named(self: Any, name: str, parent: Any, cell_num: int, cell: Any, options: dict[str, bool]) -> None:
-        """Name tests by their items, compare checks and nothing else, and take no orders from students' comments and tags."""
+        """Name tests by their items, compare only checks, and ignore markers in students' comments and tags."""
         about = cell.metadata["autograd_lab"]
         check = about["role"] == "check"
         options.update(check=check, check_exception=False, skip=False)
         begin(self, about["item"] if check else f"cell {about['id']}", parent, cell_num, cell, options)
-        # what a cell prints beside its result (a thread, a warning) is no part of it
+        # other output of a cell (a thread, a warning) is not part of its result
         parent.skip_compare = (*parent.skip_compare, "stdout", "stderr")
 
     def reportinfo(self: Any) -> tuple[Path, int, str]:
@@ -406,7 +406,7 @@ def pytest_configure() -> None:
 
 
 def pytest_runtest_call(item: Any) -> None:
-    """Leave the kernel's process id where whoever started pytest can find it."""
+    """Write the kernel's process id where the process that started pytest can find it."""
     kernel = item.parent.kernel
     with suppress(AttributeError):  # it has been stopped
         pid = kernel.km.provisioner.pid
@@ -414,7 +414,7 @@ def pytest_runtest_call(item: Any) -> None:
 
 
 def pytest_runtest_makereport(item: Any, call: Any) -> None:
-    """Write down what came of a test."""
+    """Record the result of a test."""
     if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
         return
     about = item.cell.metadata["autograd_lab"]

@@ -1,4 +1,4 @@
-"""The process that runs students' code. It is told no answers, and says what the code gave as plain data.
+"""The process that runs students' code. It does not know the answers, and sends the code's results as plain data.
 
     python -m autograd_lab.grade.worker serve    a server: loads the libraries once, forks a process for each submission
     python -m autograd_lab.grade.worker once     one submission and out, where there is no fork (Windows) or none that is safe (macOS)
@@ -12,15 +12,15 @@ Messages are JSON with their length in front. What a submission's process sends:
     {"done": "probes"}
 
 A code answer is probed as it was when its check cell ran: there a copy of the process is made (a fork), which waits.
-What later cells redefine does not reach it, and what its probes break does not reach the others. Where the last cell of all
-is the check of a code answer there is nothing that either could reach, and no copy is made: its probes run in the process
-itself, after all others. (Half of what a submission costs is copies, and most notebooks end with such a cell.)
+Later cells cannot redefine parts of it, and its probes cannot break others. If the very last cell
+is the check of a code answer, no copy is needed: its probes run in the process itself, after all
+others. (Copies are half the cost of a submission, and most notebooks end with such a cell.)
 
-In a careful pass each cell and each probe runs in a process of its own, and what ends or stops it is said of it alone:
+In a careful pass each cell and each probe runs in a process of its own, so that what ends or stops it affects only itself:
 
-    waits for the last one      a process that runs nothing; in a pid namespace it is the first one, which nobody there can kill
-    stands before the cell      goes on with the next cell if the one below ends without a word, or takes too long
-    runs the cell               a copy of the one above; afterwards its own copy takes both their places
+    waits for the last one      a process that runs nothing; in a pid namespace it is the first one, which no process there can kill
+    waits before the cell       continues with the next cell if the one below ends without a message, or takes too long
+    runs the cell               a copy of the one above; afterwards its own copy replaces both
 
 A student's code may change anything in its own process. That spoils its own messages; the engine trusts none of them.
 """
@@ -93,7 +93,7 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
 
 
 class Printed(io.TextIOBase):
-    """Where a submission prints: the beginning is kept, the rest is counted."""
+    """The output stream of a submission: the beginning is kept, the rest is counted."""
 
     encoding = "utf-8"
 
@@ -107,7 +107,7 @@ class Printed(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        """Keep what there is still room for."""
+        """Keep as much as there is still room for."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         kept = text[: self.left]
@@ -118,7 +118,7 @@ class Printed(io.TextIOBase):
         return len(text)
 
     def take(self) -> tuple[str, int]:
-        """What came since the last time, and how much was dropped."""
+        """The output since the last call, and how much was dropped."""
         taken = "".join(self.new), self.dropped
         self.new, self.dropped = [], 0
         return taken
@@ -137,7 +137,7 @@ class Sitting:
         self.apart = job["fork"] and job["careful"]
         """Whether each cell and each probe gets a process of its own."""
         self.check = feedback.check
-        self.chain = -1  # where the process that goes on with the notebook says which one it is
+        self.chain = -1  # where the process that continues the notebook reports its id
 
     def run(self) -> None:
         """All the cells, then the probes."""
@@ -155,7 +155,7 @@ class Sitting:
                 self.cell_apart(number)
             else:
                 self.send(self.cell(number))
-        sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs are not to be printed anywhere
+        sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs must not be printed anywhere
         send(self.channel, {"done": "cells"})
         asked = receive(self.channel)
         for item_id in sorted(asked, key=lambda item_id: item_id == self.here):  # that one last
@@ -165,7 +165,7 @@ class Sitting:
     # --- cells
 
     def cell(self, number: int) -> dict[str, Any]:
-        """Run a cell here; what is said of it."""
+        """Run a cell here; returns the report on it."""
         cell = self.job["cells"][number]
         self.given.clear()
         this = os.getpid()
@@ -184,7 +184,7 @@ class Sitting:
 
     @contextlib.contextmanager
     def own_lab(self) -> Iterator[None]:
-        """Check cells call the course's own `lab.check`, whatever the student calls `lab`; afterwards the name is theirs again."""
+        """Check cells call the course's own `lab.check`, even if the student redefines `lab`; afterwards the student's name is restored."""
         names = self.shell.user_ns
         there, theirs = "lab" in names, names.get("lab")
         names["lab"] = types.SimpleNamespace(check=self.check)
@@ -197,9 +197,9 @@ class Sitting:
                 names.pop("lab", None)
 
     def cell_apart(self, number: int) -> None:
-        """Run a cell in a copy of this process, which goes on with the notebook; if it ends or hangs, this one goes on.
+        """Run a cell in a copy of this process, which continues the notebook; if it ends or hangs, this one continues.
 
-        The copy is followed by a copy of its own: the cell's threads and alarms stay behind in the first, and end with it.
+        The copy is replaced by a copy of its own: the cell's threads and alarms stay in the first, and end with it.
         """
         told, tell = os.pipe()
         allowed, allow = os.pipe()
@@ -214,9 +214,7 @@ class Sitting:
                 os._exit(0)
             os.close(told)
             os.close(allow)
-            with contextlib.suppress(
-                OSError
-            ):  # what it started goes with it, so that there is room for others
+            with contextlib.suppress(OSError):  # what it started ends with it, to free its resources
                 os.killpg(pid, signal.SIGKILL)
             self.send({"cell": number, "state": how, "error": "", "printed": "", "dropped": 0})
             return
@@ -237,7 +235,7 @@ class Sitting:
         self.send(message)
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send what a cell gave; an answer that cannot be sent is said to be one."""
+        """Send the results of a cell; reports an answer that cannot be sent."""
         try:
             if len(_encode(message)) > self.limits.message:
                 raise ValueError(f"it is larger than {self.limits.message >> 20} MB")
@@ -248,7 +246,7 @@ class Sitting:
             send(self.channel, message)
 
     def answer(self, item_id: str, error: str, last: bool) -> dict[str, Any]:
-        """What the check of an item was given: its value, or why there is none. `last`: no cell comes after it."""
+        """The argument of an item's check: its value, or why there is none. `last`: no cell follows."""
         given = [answer for name, answer in self.given if name == item_id]
         if not given:
             return {
@@ -301,19 +299,19 @@ class Sitting:
             os._exit(0)
 
     def probe(self, item_id: str, probes: list[dict[str, Any]]) -> None:
-        """Run the probes of one item, and say how that ended."""
+        """Run the probes of one item, and report how that ended."""
         held = self.waiting.get(item_id)
         if not self.job["fork"] or item_id == self.here:
             self.run_probes(item_id, probes, held)
             send(self.channel, {"item": item_id, "ended": "ok"})
         elif held is not None:
             pid, channel = held
-            with contextlib.suppress(OSError):  # the copy is gone already; waiting for it says how
+            with contextlib.suppress(OSError):  # the copy has already ended; waiting for it says how
                 send(channel, [item_id, probes])
             seconds = self.limits.probe_wall * len(probes)
             if not self.apart:
                 how, _ = watch(pid, -1, seconds, self.limits.probe_cpu * len(probes))
-            else:  # not a child of this process; it runs nothing itself, and will say so if it has seen to all of them
+            else:  # not a child of this process; it runs nothing itself, and reports when it has handled all of them
                 ready, _, _ = select.select([channel], [], [], seconds + self.limits.probe_wall)
                 how = "ok" if ready else "timeout"
             send(self.channel, {"item": item_id, "ended": how})
@@ -321,8 +319,8 @@ class Sitting:
     def run_probes(self, item_id: str, probes: list[dict[str, Any]], answer: Any) -> None:
         """Run probes here; in a careful pass, each in a process of its own.
 
-        Once a probe has run into its limit there, the others get less: a program that never ends does not end for any of them,
-        and one that ends needs a fraction of it.
+        Once a probe has run into its limit there, the others get less time: an endless program does not end for any of them,
+        and one that ends needs a fraction of the limit.
         """
         wall, cpu = self.limits.probe_wall, float(self.limits.probe_cpu)
         for given in probes:
@@ -335,7 +333,7 @@ class Sitting:
                     send(self.channel, {"item": item_id, "probe": given["name"], "ended": how})
                     continue
             try:
-                if self.job["fork"] and item_id != self.here:  # else the engine sees to it
+                if self.job["fork"] and item_id != self.here:  # otherwise the engine does it
                     sandbox.limit_cpu(self.limits.probe_cpu)
                 _seed(given["name"])
                 this = os.getpid()
@@ -375,13 +373,13 @@ def execute(shell: Any, source: str) -> tuple[str, str]:
 
 
 def undisturbed() -> bool:
-    """Whether nothing that earlier cells have started goes on in this process: threads, and alarms. No copy inherits these."""
+    """Whether this process has no running threads and no alarms of earlier cells. Copies do not inherit these."""
     timers = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
     return not _thread._count() and not any(any(signal.getitimer(timer)) for timer in timers)
 
 
 def shell_command(command: str) -> None:
-    """Run a command and print what it says; one that fails, or may not run, says so and is no exception."""
+    """Run a command and print its output; if it fails or is not permitted, print that instead of raising."""
     try:
         with subprocess.Popen(
             command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -396,7 +394,7 @@ def shell_command(command: str) -> None:
 def limit_depth(most: int) -> None:
     """Let `sys.setrecursionlimit` go up to `most` only.
 
-    A function that calls itself without end gets its RecursionError then, which says what is wrong, rather than filling the
+    Endless recursion then raises RecursionError, which says what is wrong, instead of filling the
     memory frame by frame until its time is over.
     """
 
@@ -414,14 +412,14 @@ def describe(error: BaseException) -> str:
     """An exception's type and message, without addresses, which differ from run to run."""
     try:
         text = str(error)
-    except Exception:  # __str__ is the student's too
+    except Exception:  # __str__ may be the student's, too
         text = ""
     name = type(error).__name__
     return f"{name}: {text[:_ERROR]}" if text else name
 
 
 def fork() -> int:
-    """As os.fork, but the copy draws the same random numbers: Python would shuffle them."""
+    """As os.fork, but the copy draws the same random numbers: Python would reseed."""
     state = random.getstate()
     pid = os.fork()
     if not pid:
@@ -430,10 +428,10 @@ def fork() -> int:
 
 
 def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
-    """How a child ended: "ok", "timeout" or "died". One that needs more time than it has is killed.
+    """How a child ended: "ok", "timeout" or "died". One that exceeds its time is killed.
 
-    With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote comes back as well. A child that
-    has closed its end can say nothing any more, whatever it still does: it is killed.
+    With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote is returned as well. A child that
+    has closed its end can no longer report: it is killed.
     """
     end = time.monotonic() + wall
     handle = os.pidfd_open(pid)
@@ -456,7 +454,7 @@ def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
         os.kill(pid, signal.SIGKILL)
     try:
         status = os.waitpid(pid, 0)[1]
-    except ChildProcessError:  # the student has told the kernel to forget children
+    except ChildProcessError:  # the student's code has told the kernel to ignore children
         return "died", b""
     if overdue or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
         return "timeout", b""
@@ -464,9 +462,9 @@ def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
 
 
 def follow_chain() -> int:
-    """Fork, and return in the child: this process only waits until the last one of those that go on has ended.
+    """Fork, and return in the child: this process only waits until the last of its successors has ended.
 
-    The number of each is written to the file whose descriptor is returned. This process runs nothing of the student's.
+    The id of each is written to the file whose descriptor is returned. This process runs no student code.
     """
     reader, writer = os.pipe()
     sandbox.adopt_orphans()
@@ -490,7 +488,7 @@ def follow_chain() -> int:
 def lay_out(files: dict[str, str]) -> None:
     """Put the files handed in beside the notebook where its cells look for them.
 
-    Their folder is searched for modules last: one called like a module of Python's or of the lab does not take its place.
+    Their folder is searched for modules last: one named like a module of Python's or of the lab does not replace it.
     """
     for name, data in files.items():
         path = Path.cwd() / name
@@ -504,7 +502,7 @@ def lay_out(files: dict[str, str]) -> None:
 
 
 def _seed(name: str) -> None:
-    """The same random numbers every time, whatever ran before."""
+    """The same random numbers every time, regardless of what ran before."""
     number = zlib.crc32(name.encode())
     random.seed(number)
     numpy = sys.modules.get("numpy")
@@ -521,7 +519,7 @@ WARM = (
     "class Pair:\n    def __init__(self, one, other=()):\n        self.one, self.other = one, other\n\n    def both(self):\n        return [self.one, *self.other]",
     'x = torch.tensor([1.0, 2.0, 3.0])\ny = (x * x + x).sum()\nvalue = [round(v, 4) for v in x.tolist()]\nprint(f"{value} {y.item():.2f}")\nvalue',
 )
-"""Cells that do a little of everything, but record no graph, whose nodes would count on in the students' notebooks."""
+"""Cells that do a little of everything, but record no graph: its nodes would advance the numbering in the students' notebooks."""
 WARM_PROBE = {
     "name": "tries",
     "points": 0,
@@ -531,7 +529,7 @@ WARM_PROBE = {
 
 
 def warm_up(shell: Any) -> None:
-    """Run a small notebook, so that what Python and IPython do only once is done before the copies are made, not in each."""
+    """Run a small notebook, so that the one-time work of Python and IPython is done before the copies are made, not in each."""
     ours, theirs = socket.socketpair()
     cells = [{"source": source, "role": "answer", "item": ""} for source in WARM]
     cells += [
@@ -559,7 +557,7 @@ def warm_up(shell: Any) -> None:
 def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     """Load what notebooks use, and make the shell that will run their cells. `public` are the items without their answers.
 
-    Without `plots`, matplotlib is left out, which is half of all that would be copied. A notebook can import it still.
+    Without `plots`, matplotlib, which is half of what would be copied, is left out. A notebook can still import it.
     """
     if plots:
         import matplotlib
@@ -583,7 +581,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
         """What turns `%magic`, `!command` and `help?` into calls."""
 
         def do_token_transforms(self, lines: list[str]) -> list[str]:
-            """Nothing of the kind is also Python; so in what is Python it is not looked for, which takes longer than most cells run."""
+            """None of these is valid Python; so they are not searched in valid Python, which would take longer than most cells run."""
             if self.token_transformers == usual:
                 with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
                     ast.parse("".join(lines))
@@ -591,26 +589,26 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
             return list(super().do_token_transforms(lines))
 
     class Shell(InteractiveShell):
-        """Cells as a notebook runs them, with nobody there to look: no windows, no pictures, no tracebacks."""
+        """Runs cells as a notebook does, without a display: no windows, no pictures, no tracebacks."""
 
         def enable_gui(self, gui: str | None = None) -> None:
-            """`%matplotlib inline` and its like have nothing to do here."""
+            """`%matplotlib inline` and similar magics have no effect here."""
 
         def system(self, cmd: str) -> None:
             """`!ls`: without a terminal, which a sandbox does not have."""
             shell_command(self.var_expand(cmd, depth=1))
 
         def ask_exit(self) -> None:
-            """`exit()` does not end a grading."""
+            """`exit()` does not end the grading."""
 
         def showtraceback(self, *_: Any, **__: Any) -> None:
-            """What a cell raised is in its result."""
+            """Print nothing: a cell's exception is in its result."""
 
         def showsyntaxerror(self, *_: Any, **__: Any) -> None:
             """The same."""
 
         def _format_exception_for_storage(self, *_: Any, **__: Any) -> dict[str, str]:
-            """For a record that nobody reads IPython makes the text of each traceback, which takes half a minute for one 10,000 calls deep."""
+            """Skip IPython's text of each traceback, which is not read and takes half a minute for one 10,000 calls deep."""
             return {}
 
         def should_run_async(
@@ -632,7 +630,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
         shell = Shell.instance(config=settings)
     shell.input_transformer_manager = Transformers()
     usual = list(shell.input_transformer_manager.token_transformers)
-    # Nobody looks at these: text is kept, pictures and pages are not made.
+    # Outputs are not displayed: text is kept, pictures and pages are not made.
     shell.display_formatter.active_types = ["text/plain"]
     shell.display_formatter.ipython_display_formatter.enabled = False
     shell.display_formatter.mimebundle_formatter.enabled = False
@@ -643,7 +641,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
 
 
 def _forget_answers(public: list[dict[str, Any]]) -> None:
-    """Let `lab.hint` and `lab.progress` know titles, points and hints only. The files with the answers are not opened."""
+    """Give `lab.hint` and `lab.progress` titles, points and hints only. The files with the answers are not opened."""
     with tempfile.TemporaryDirectory() as folder:
         known = [items.Item(**item) for item in public]
         (Path(folder) / "items.json").write_text(items.to_json("all", known), encoding="utf-8")
@@ -685,7 +683,7 @@ def serve(control: socket.socket) -> None:
 
 
 def report(zone: sandbox.Zone) -> dict[str, Any]:
-    """What the engine is told of the sandbox."""
+    """The report on the sandbox for the engine."""
     groups = sorted({str(group) for group in zone.cgroups.values()})
     return {"layers": zone.layers, "missing": zone.missing, "cgroups": groups}
 
@@ -714,9 +712,9 @@ def _await_end(control: socket.socket, zone: sandbox.Zone, pid: int) -> dict[str
 
 
 def work(channel: socket.socket, writer: int, shell: Any, zone: sandbox.Zone) -> None:
-    """In the submission's own process: shut the doors, then run it. If a door does not shut, say so and run nothing."""
+    """In the submission's own process: confine it, then run it. If confining fails, report it and run nothing."""
     try:
-        channel.send(b"!")  # the kernel tells the engine whose it is: the number of this process outside
+        channel.send(b"!")  # from the kernel the engine learns the process id outside of the namespace
         zone.confine(keep=[channel.fileno(), writer])
     except BaseException as error:
         os.write(writer, describe(error).encode())
@@ -741,13 +739,13 @@ def main(arguments: list[str]) -> None:
     if sys.platform == "win32":
         channel = socket.fromshare(sys.stdin.buffer.read())
     else:
-        # Under the lowest number there is: in an engine that holds thousands of files it is beyond what select() can watch.
+        # Use the lowest free descriptor: in an engine with thousands of open files it may exceed the limit of select().
         number = os.dup(int(arguments[1]))
         os.close(int(arguments[1]))
         channel = socket.socket(fileno=number)
     with contextlib.suppress(
         EOFError, BrokenPipeError, ConnectionResetError
-    ):  # the engine has gone, and so do we
+    ):  # the engine has ended, and so does this process
         (serve if mode == "serve" else once)(channel)
 
 

@@ -52,7 +52,7 @@ COMMANDS = {
         "run exercises under nbval: which items pass, for students and CI",
     ),
     "grade": ("autograd_lab.grade.run", "for instructors: grade the notebooks of a class"),
-    "gradebook": ("autograd_lab.grade.gradebook", "for instructors: look at grades, and change them by hand"),
+    "gradebook": ("autograd_lab.grade.by_hand", "for instructors: look at grades, and change them by hand"),
 }
 
 

@@ -4,6 +4,7 @@ Students' code computes, this side compares: expected values, hidden cases and t
 that runs a submission; plain data comes back and is judged here.
 
     model.py         what the parts hand to each other: Cell, Job, Run, Result
+    course.py        the released notebooks, and the keys to them
     submissions.py   finds the submissions in a folder and reads whatever was handed in
     beside.py        what lies beside a notebook: modules it imports, data it reads
     merge.py         puts a student's answers into the notebook as it was released
@@ -17,6 +18,7 @@ that runs a submission; plain data comes back and is judged here.
     pages.py         what all pages share: look, safety, Markdown
     feedback.py      a page for each student
     report.py        a page about the class
+    by_hand.py       the command that shows the gradebook and changes grades by hand
     similar.py       submissions more alike than the class explains
     cluster.py       the same on a Dask cluster
     validate.py      the slow second opinion: the merged notebook under nbval

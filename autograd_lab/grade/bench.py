@@ -37,7 +37,8 @@ import autograd_lab
 from autograd_lab._resources import course_root
 from autograd_lab.course.author import public
 
-from . import merge, run, validate
+from . import merge, validate
+from .course import Course, load_course
 from .engine import Engine
 from .gradebook import NAME, Gradebook
 from .model import CannotGradeError, Job
@@ -461,7 +462,7 @@ class Agreement:
         return 100 * (1 - len(self.differ) / max(1, self.items))
 
 
-def jobs(submissions: Path, course: run.Course) -> list[Job]:
+def jobs(submissions: Path, course: Course) -> list[Job]:
     """The merged notebooks of a folder, those that can be read, as the grader runs them."""
     found = find(submissions, merge.shelf(course.released.values()))
     made = []
@@ -472,7 +473,7 @@ def jobs(submissions: Path, course: run.Course) -> list[Job]:
     return made
 
 
-def agreement(wanted: Sequence[Job], course: run.Course, workers: int = 2) -> Iterator[tuple[Job, list[str]]]:
+def agreement(wanted: Sequence[Job], course: Course, workers: int = 2) -> Iterator[tuple[Job, list[str]]]:
     """For each notebook, how the grader's result with the visible checks differs from nbval's, item by item.
 
     The results are "passed", "wrong", "not attempted" and "error"; a cell that had to be stopped is an error to nbval.
@@ -721,7 +722,7 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
             if case.kind == "honest" and re.search(options.only, case.student)
         ]
         make.write(cases, folder / "submissions")
-        course, total = run.load_course(), Agreement()
+        course, total = load_course(), Agreement()
         wanted = jobs(folder / "submissions", course)
         for job, differ in agreement(wanted, course):
             total.notebooks += 1

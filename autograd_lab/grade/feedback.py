@@ -34,14 +34,13 @@ from autograd_lab.course.items import Item, Probe, difference
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import pages, tables
+from .course import Course
 from .gradebook import Entry, Gradebook
-from .model import Answer, Job, Result, Run
+from .model import Answer, Job, Result, Run, Runner
 from .pages import foreign, markdown, plain
 
 if TYPE_CHECKING:
     from autograd_lab.tracing import Trace
-
-    from .run import Course, Runner
 
 PAGES = 1
 """Counted up when the same results make another page."""

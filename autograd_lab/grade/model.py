@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 ROLES = ("given", "answer", "check", "extra")
 """What a cell of a merged notebook is: released with the course, a student's answer, a released check, or a student's own."""
@@ -159,3 +160,13 @@ class Result:
     """Whether that case is a hidden one, of which the student sees no input and no value."""
     got: Any = None
     want: Any = None
+
+
+class Runner(Protocol):
+    """What runs jobs; engine.Engine is one."""
+
+    layers: tuple[str, ...]
+    """The layers of the sandbox that are active."""
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
+        """Each job with its run, as they finish."""

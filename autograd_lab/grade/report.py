@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from autograd_lab.course.ballots import BALLOTS
@@ -21,14 +20,12 @@ from autograd_lab.course.items import Item
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import feedback, pages, tables
+from .course import Course
 from .feedback import MARKS, STOPPED, Prompts
 from .gradebook import Entry, Gradebook
 from .model import Result, Run
 from .pages import foreign, plain
 from .similar import Code, Pair, code_of, similar
-
-if TYPE_CHECKING:
-    from .run import Course
 
 NAME = "report.html"
 FEWEST = 5

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -22,20 +20,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TextIO
-
-from autograd_lab._resources import course_root
-from autograd_lab._version import __version__
-from autograd_lab.course.items import Item, from_json
+from typing import Any, TextIO
 
 from . import feedback, merge, report, tables
 from .beside import beside
+from .course import Course, choose_notebooks, digest_of, load_course
 from .gradebook import NAME, Gradebook, Known
-from .model import CannotGradeError, Job, Limits, Result, Run
+from .model import CannotGradeError, Job, Limits, Result, Run, Runner
 from .scoring import score
 from .submissions import (
     MOST_BYTES,
@@ -51,8 +46,6 @@ from .submissions import (
     read_times,
 )
 
-GRADING = 3
-"""Counted up when the same submission and keys may give another result: everything is then graded again."""
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
 )
@@ -63,41 +56,6 @@ OF_THE_MACHINE = {"timeout", "memory", "died"}
 
 WAITING = 5.0
 """Seconds without a result after which the progress line says for whom it waits."""
-
-
-class Runner(Protocol):
-    """What runs jobs; engine.Engine is one."""
-
-    layers: tuple[str, ...]
-    """The layers of the sandbox that are active."""
-
-    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
-        """Each job with its run, as they finish."""
-
-
-@dataclass(frozen=True)
-class Course:
-    """What is graded: the released notebooks, and the keys to them."""
-
-    released: Mapping[str, merge.Released]
-    items: Mapping[str, Sequence[Item]]
-
-    @cached_property
-    def keys(self) -> dict[str, str]:
-        """{item: digest of all that its key says}."""
-        return {item.id: _digest(asdict(item)) for items in self.items.values() for item in items}
-
-    @cached_property
-    def asks(self) -> dict[str, str]:
-        """{notebook: digest of all that running it depends on, but for the submission itself}."""
-        return {notebook: self._asked(notebook) for notebook in self.items}
-
-    def _asked(self, notebook: str) -> str:
-        asks = [
-            [i.id, i.stubs, i.kind, [[p.name, p.source, p.cases] for p in i.probes]]
-            for i in self.items[notebook]
-        ]
-        return _digest([GRADING, __version__, self.released[notebook].digest, asks])
 
 
 @dataclass(frozen=True)
@@ -146,67 +104,6 @@ class Summary:
     stopped: bool = False
     left: int = 0
     """Submissions still to be graded."""
-
-
-# ----------------------------------------------------------------------
-# what is graded
-# ----------------------------------------------------------------------
-
-
-def load_course(exercises: Path | None = None, keys: Path | None = None) -> Course:
-    """The released notebooks in `exercises` and the keys in `keys`, by default those of this checkout.
-
-    Raises CannotGradeError if either is not there.
-    """
-    root = course_root()
-    exercises = exercises or root / "exercises"
-    keys = keys or root / "solutions" / "keys"
-    books = [merge.released(path) for path in sorted(exercises.glob("*.ipynb"))]
-    books = [book for book in books if book.items]
-    if not books:
-        raise CannotGradeError(
-            f"There are no released notebooks in {exercises}.",
-            "no notebook in it calls lab.check.",
-            "name the folder that was handed out: --exercises FOLDER",
-        )
-    found: dict[str, Item] = {}
-    for path in sorted(keys.glob("*.json")):
-        try:
-            found |= {item.id: item for item in from_json(path.read_text(encoding="utf-8"))}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CannotGradeError(
-                f"The key {path} cannot be read.", f"{error}.", "restore it, or run `autograd-lab build`"
-            ) from error
-    if not found:
-        raise CannotGradeError(
-            f"There are no keys in {keys}.",
-            "keys hold the hidden checks; they are in a checkout of the project, not in what students install.",
-            "grade from a checkout, or name their folder: --keys FOLDER",
-        )
-    graded = [book for book in books if all(item in found for item in book.items)]
-    return Course(
-        {book.name: book for book in graded},
-        {book.name: [found[item] for item in book.items] for book in graded},
-    )
-
-
-def choose_notebooks(course: Course, wanted: str) -> list[str]:
-    """The notebooks meant by "04,05" or "04_backward_node_by_node"; raises CannotGradeError for one there is not."""
-    chosen = []
-    for word in filter(None, re.split(r"[,\s]+", wanted)):
-        fits = [
-            name
-            for name, book in course.released.items()
-            if word.removesuffix(".ipynb") in (name, book.number)
-        ]
-        if not fits:
-            raise CannotGradeError(
-                f"There is no notebook {word!r} to grade.",
-                "no released notebook with a key has this name or number.",
-                f"there are: {', '.join(book.number for book in course.released.values())}",
-            )
-        chosen += fits
-    return sorted(set(chosen))
 
 
 # ----------------------------------------------------------------------
@@ -270,7 +167,7 @@ def _look(one: Submission, most_bytes: int) -> Task:
 
 
 def _digest_beside(files: Mapping[str, bytes]) -> str:
-    return _digest({name: digest(data) for name, data in files.items()}) if files else ""
+    return digest_of({name: digest(data) for name, data in files.items()}) if files else ""
 
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
@@ -285,18 +182,14 @@ def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str
 
 def _asked(course: Course, task: Task) -> str:
     """The digest of all that a run depends on."""
-    return _digest([*task.handed_in, course.asks[task.submission.notebook]])
+    return digest_of([*task.handed_in, course.asks[task.submission.notebook]])
 
 
 @lru_cache(
     1 << 14
 )  # it is asked for by the plan and for the record, and is the same for all who handed in nothing
 def _basis(*about: str | bool) -> str:
-    return _digest(about)
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return digest_of(about)
 
 
 # ----------------------------------------------------------------------

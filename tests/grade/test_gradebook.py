@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from autograd_lab.grade import gradebook, tables
+from autograd_lab.grade import by_hand, gradebook, tables
 from autograd_lab.grade.gradebook import Gradebook
 from autograd_lab.grade.model import Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
 
@@ -138,7 +138,7 @@ def test_lateness_takes_its_part_but_not_of_overrides(book):
 
 def test_a_notebook_is_forgotten_and_can_be_graded_again(tmp_path, capsys):
     def command(*words):
-        return gradebook.main([str(tmp_path), *words])
+        return by_hand.main([str(tmp_path), *words])
 
     with Gradebook(tmp_path / gradebook.NAME, create=True) as book:
         fill(book)
@@ -217,17 +217,17 @@ def test_the_command(tmp_path, capsys):
     for words in (["show"], ["show", "ada"], ["show", "--item", "04.1"], ["history"], ["export"],
                   ["override", "ada", "04.1", "4", "--reason", "=good", "--author", "me"], ["show", "ada"],
                   ["withdraw", "ada", "04.1", "--reason", "no"], []):  # fmt: skip
-        assert gradebook.main([str(tmp_path), *words]) == 0
+        assert by_hand.main([str(tmp_path), *words]) == 0
     said = capsys.readouterr().out
     assert "by me: =good (the grader gave 2)" in said
     assert "\x1b" not in said
-    assert gradebook.main([str(tmp_path), "show", "nobody"]) == 2
+    assert by_hand.main([str(tmp_path), "show", "nobody"]) == 2
     assert "What to do" in capsys.readouterr().err
-    assert gradebook.main([str(tmp_path / "elsewhere")]) == 2
+    assert by_hand.main([str(tmp_path / "elsewhere")]) == 2
 
 
 def shown(tmp_path, capsys, *words):
-    assert gradebook.main([str(tmp_path), "show", *words]) == 0
+    assert by_hand.main([str(tmp_path), "show", *words]) == 0
     return [line.split()[:3] for line in capsys.readouterr().out.splitlines()[1:]]
 
 
@@ -246,7 +246,7 @@ def test_questions_to_the_gradebook(tmp_path, capsys):
     assert shown(tmp_path, capsys, "--state", "overridden") == [["ada", "04.2", "3"]]
     assert shown(tmp_path, capsys, "--mistake", "adds up") == [["ada", "04.1", "2"]]
     assert shown(tmp_path, capsys, "bob", "--state", "wrong") == [["bob", "04.1", "2"]]
-    assert gradebook.main([str(tmp_path), "show", "--state", "died"]) == 0
+    assert by_hand.main([str(tmp_path), "show", "--state", "died"]) == 0
     assert capsys.readouterr().out == "Nothing in the gradebook is like that.\n"
-    assert gradebook.main([str(tmp_path), "show", "--state", "lost"]) == 2
+    assert by_hand.main([str(tmp_path), "show", "--state", "lost"]) == 2
     assert "choose one of: passed, wrong" in capsys.readouterr().err

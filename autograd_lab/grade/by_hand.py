@@ -1,0 +1,210 @@
+"""The command `autograd-lab gradebook RESULTS`: look at the grades of a class, and change them by hand."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import feedback, tables
+from .gradebook import NAME, Entry, Gradebook
+from .model import RESULT_STATES, CannotGradeError, Result
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`autograd-lab gradebook RESULTS [show | override | withdraw | forget | history | export]`; the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        with Gradebook(options.results / NAME if options.results.is_dir() else options.results) as book:
+            return int(options.do(book, options))
+    except CannotGradeError as problem:
+        print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # piped into `head`
+        sys.stderr.close()
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab gradebook", description="Look at the grades of a class, and change them by hand."
+    )
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="the folder that `autograd-lab grade` wrote"
+    )
+    parser.set_defaults(do=_show, student="", item="", notebook="", state="", mistake="")
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    show = commands.add_parser(
+        "show", help="points by student and notebook, or the items of one student (default)"
+    )
+    show.add_argument("student", nargs="?", default="")
+    show.add_argument("--notebook", default="", metavar="04", help="one notebook, by its number or its name")
+    show.add_argument("--item", default="", metavar="04.2", help="one item of all students")
+    show.add_argument(
+        "--state", default="", metavar="STATE",
+        help=f"items in this state ({', '.join(RESULT_STATES)}), overridden ones, or late submissions",
+    )  # fmt: skip
+    show.add_argument(
+        "--mistake",
+        default="",
+        metavar="TEXT",
+        help="items whose known mistake, or what is said of them, has these words",
+    )
+    show.set_defaults(do=_show)
+
+    override = commands.add_parser("override", help="give an item other points; kept through regrades")
+    override.add_argument("student")
+    override.add_argument("item", help="such as 04.2")
+    override.add_argument("points", type=float)
+    withdraw = commands.add_parser("withdraw", help="take an override back")
+    withdraw.add_argument("student")
+    withdraw.add_argument("item")
+    withdraw.set_defaults(points=None)
+    forget = commands.add_parser("forget", help="take out a notebook that was graded by mistake")
+    forget.add_argument("notebook", metavar="NOTEBOOK", help="its number or its name, such as 05")
+    for command, do in ((override, _override), (withdraw, _override), (forget, _forget)):
+        command.add_argument("--reason", required=True, help="why; it is kept")
+        command.add_argument("--author", default="", help="who decided (default: your login name)")
+        command.set_defaults(do=do)
+
+    history = commands.add_parser("history", help="what was graded, regraded and overridden, and when")
+    history.add_argument("student", nargs="?", default="")
+    history.add_argument("--item", default="")
+    history.set_defaults(do=_history)
+
+    export = commands.add_parser(
+        "export", help="write grades.csv, grades.json, Gradescope's and nbgrader's files again"
+    )
+    export.add_argument("--out", type=Path, help="the folder to write to (default: RESULTS)")
+    export.set_defaults(do=_export)
+    return parser
+
+
+def _show(book: Gradebook, options: argparse.Namespace) -> int:
+    entries = [e for e in book.entries() if not options.student or e.student == options.student]
+    if not entries:
+        raise CannotGradeError(
+            f"The gradebook has no student {options.student!r}."
+            if options.student
+            else "The gradebook is empty.",
+            "nothing was graded under this name." if options.student else "nothing was graded yet.",
+            "see `autograd-lab gradebook RESULTS show` for all"
+            if options.student
+            else "run `autograd-lab grade`",
+        )
+    if options.notebook:
+        entries = [e for e in entries if options.notebook in (e.notebook, e.notebook.split("_")[0])]
+    if options.state == "late":
+        entries = [e for e in entries if e.days_late]
+    elif options.state and options.state not in (*RESULT_STATES, "overridden"):
+        raise CannotGradeError(
+            f"No item is ever {options.state!r}.",
+            "that is none of the states.",
+            f"choose one of: {', '.join([*RESULT_STATES, 'overridden', 'late'])}",
+        )
+    head: tuple[str, ...]
+    if options.student or options.item or options.mistake or options.state not in ("", "late"):
+        head = ("student", "item", "points", "of", "state", "")
+        rows = [
+            (e.student, r.item, f"{e.points(r):g}", f"{r.points:g}", r.state, _about(e, r))
+            for e in entries
+            for r in e.results
+            if options.item in ("", r.item)
+            and options.state in ("", "late", r.state, "overridden" if r.item in e.overrides else "")
+            and options.mistake.lower() in f"{r.misconception} {r.says}".lower()
+        ]
+    else:
+        head = ("student", "notebook", "points", "of", "status", "")
+        rows = [
+            (e.student, e.notebook, f"{e.total:g}", f"{e.most:g}", e.status, _days(e.days_late))
+            for e in entries
+        ]
+    if not rows:
+        print("Nothing in the gradebook is like that.")
+        return 0
+    _print_table(head, rows)
+    for note in [note for e in entries if options.student for note in e.notes]:
+        print(f"note: {_printable(note)}")
+    return 0
+
+
+def _days(late: int) -> str:
+    return f"{late} day{'s' if late > 1 else ''} late" if late else ""
+
+
+def _about(entry: Entry, result: Result) -> str:
+    override = entry.overrides.get(result.item)
+    if override:
+        return f"by {override.author}: {override.reason} (the grader gave {result.score:g})"
+    return " ".join(filter(None, [result.misconception, result.says]))
+
+
+def _override(book: Gradebook, options: argparse.Namespace) -> int:
+    author = options.author or _login()
+    entry = book.override(options.student, options.item, options.points, options.reason, author)
+    result = next(r for r in entry.results if r.item == options.item)
+    print(f"{entry.student}, {options.item}: {entry.points(result):g} of {result.points:g} points")
+    tables.write(book, book.path.parent)
+    return 0
+
+
+def _forget(book: Gradebook, options: argparse.Namespace) -> int:
+    gone = book.forget(options.notebook, options.reason, options.author or _login())
+    there = sum(entry.status != "missing" for entry in gone)
+    print(
+        f"{gone[0].notebook}: forgotten for {len(gone)} students, {there} of whom had handed it in. "
+        "Run `autograd-lab grade` to renew the pages."
+    )
+    folder = book.path.parent
+    tables.write(book, folder)
+    for student in {e.student for e in gone} - {e.student for e in book.entries()}:
+        name = tables.file_name(student)
+        (folder / "gradescope" / name / "results.json").unlink(missing_ok=True)
+        (folder / feedback.FOLDER / f"{name}.html").unlink(missing_ok=True)
+    return 0
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
+def _history(book: Gradebook, options: argparse.Namespace) -> int:
+    rows = [
+        (row["at"], row["event"], row["student"], row["item"] or row["notebook"], f"{row['before']} -> {row['after']}".strip("-> "),
+         " ".join(filter(None, [row["author"] and f"{row['author']}:", row["reason"]])))
+        for row in book.history(options.student, options.item)
+    ]  # fmt: skip
+    _print_table(("when (UTC)", "what", "student", "item", "points", ""), rows)
+    return 0
+
+
+def _export(book: Gradebook, options: argparse.Namespace) -> int:
+    for path in tables.write(book, options.out or book.path.parent):
+        print(path)
+    return 0
+
+
+def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    shown = [head, *(tuple(_printable(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[i]) for row in shown) for i in range(len(head) - 1)]
+    for row in shown:
+        print(
+            "  ".join(
+                [*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]
+            ).rstrip()
+        )
+
+
+def _printable(text: str) -> str:
+    """Text for a terminal: names are students' own, and may hold line ends and escape sequences."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

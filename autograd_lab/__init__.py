@@ -68,6 +68,23 @@ globals().update(
 )
 overrides.install()
 
+
+def _compile(self, **options):
+    """Let calls of this very module run compiled code from now on; `options` are those of torch.compile.
+
+    (torch.nn.Module.compile) `torch.compile(module)` makes a second module instead and leaves this one as it is.
+    """
+    self.__dict__["forward"] = __getattr__("compile")(self.forward, **options)
+
+
+_compile.__name__, _compile.__qualname__, _compile.__module__ = (
+    "compile",
+    "Module.compile",
+    nn.Module.__module__,
+)
+nn.Module.compile = _compile
+del _compile
+
 try:  # speed, without which all is computed the same
     from .express import on as _on  # which importing it does
 except ModuleNotFoundError as _error:

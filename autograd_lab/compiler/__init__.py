@@ -8,11 +8,12 @@ passes.py    constants, common subexpressions, dead code, fusing
 partition.py forward and backward apart: what is saved is a least cut
 emit.py      NumPy source
 effects.py   what a call does beside its results: buffers written, random numbers drawn
-compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
+entry.py     a captured graph, ready to be called, and the node that a call leaves: CompiledFunctionBackward
 module.py    what torch.compile makes of a module
 opened.py    a compiled call opened: its lines of NumPy one by one, with the numbers they read and make
 export.py    a captured graph as a JSON file, and back
 onnx.py      its forward as an ONNX model
+compiled.py  torch.compile: the captured graphs of one function
 """
 
 from .capture import is_compiling

@@ -18,19 +18,13 @@ import random
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ..autograd.errors import FREED_TEXT, overwritten_text
-from ..autograd.function import BackwardCFunction, Function
 from ..autograd.modes import THREAD
-from ..autograd.node import AccumulateGrad, count_down, new
-from ..autograd.record import finish
-from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, wrap
+from ..autograd.variable import INFERENCE, Registry, Variable
 from ..autograd.views import DEFAULT as DEFAULT_VIEW
 from ..autograd.views import NO_GRAD as NO_GRAD_VIEW
 from ..autograd.views import as_strided_node, make_view
@@ -38,10 +32,14 @@ from ..layout import order_of, ordered
 from ..random import DEFAULT
 from . import guards, passes
 from .capture import RANDOM, Break, Tape, Watcher, alike, history, hooks_on, placement, users_line, users_own
-from .effects import Effects, Rewind, grad_of, set_grads, with_effects, writes_into
-from .emit import Emitted, Writer
+from .effects import Effects, Rewind, grad_of, set_grads, writes_into
+from .emit import Writer
+from .entry import Entry
+from .export import save
 from .graph import Graph, NotAsCaptured, Step, Value, placed
 from .joint import UnsupportedError, _same_tapes, backward_of
+from .module import OptimizedModule
+from .onnx import save_onnx
 from .partition import RECOMPUTE_FROM, split
 
 LIMIT = 8
@@ -54,277 +52,6 @@ STAGES = (*[title for title, _ in passes.PASSES], "compute again", "fuse", "writ
 
 class GraphBreakError(RuntimeError):
     """What `fullgraph=True` raises for a function that is not one graph."""
-
-
-_KEPT = ("kept",)
-"""Not empty, so that the engine frees the node after a pass; what is freed stands in `kept`."""
-
-
-class CompiledFunctionBackward(BackwardCFunction):
-    """The node of a compiled graph: a custom Function's, whose backward was written by the compiler.
-
-    entry    the captured graph
-    kept     the arrays that its backward takes, in order; None once they are freed
-    watched  (tensor, version) for those that are the caller's own memory and must not be written until then
-    results  the same for results, as aliases without history
-    """
-
-    __slots__ = ("entry", "kept", "results", "watched")
-    __setattr__ = object.__setattr__
-
-    @property
-    def saved_tensors(self) -> Any:
-        """What is kept for the way back. Raises RuntimeError if it was freed, or overwritten since."""
-        return tuple(wrap(x) for x in self._arrays())
-
-    def unpack(self, tensors) -> list:
-        """Nothing: `vjp` takes what is kept itself."""
-        return []
-
-    def release(self):
-        """Drop what is kept."""
-        self.kept = self.watched = self.results = None
-
-    def _arrays(self) -> Any:
-        kept = self.kept
-        if kept is None:
-            raise RuntimeError(FREED_TEXT)
-        for t, version in self.watched:
-            box = t._box
-            if box is not None and box[0] != version:
-                raise RuntimeError(self._overwritten())
-        for t, _ in self.results:
-            if t._box[0]:
-                raise RuntimeError(self._overwritten())
-        return kept
-
-    def _overwritten(self) -> str:
-        """What the plain backward would say: of what it looks at, the first that was overwritten."""
-        found = {
-            i: overwritten_text(t, None, None, version)
-            for i, (t, version) in zip(self.entry.kept_inputs, self.watched, strict=True)
-            if t._box is not None and t._box[0] != version
-        }
-        found.update(
-            (self.entry.n_inputs + nr, overwritten_text(t, self, nr, 0))
-            for t, nr in self.results
-            if t._box[0]
-        )
-        return found[min(found, key=lambda place: self.entry.looks.get(place, math.inf))]
-
-    def vjp(self, g):
-        """Run the compiled backward; under create_graph the gradients get a history that says that it ends here."""
-        entry = self.entry
-        if self.plain and not isinstance(g, Variable):  # the usual case: one gradient, and no history wanted
-            return THREAD.state.run(entry.backward.function, *self._arrays(), g)
-        slots = (g,) if self.plain else g
-        given = []
-        recorded = False
-        for i in entry.differentiable:
-            one = slots[i]
-            if one is None:
-                value = entry.joint.outputs[i]
-                one = np.zeros(value.shape, value.dtype)[()]
-            elif isinstance(one, Variable):
-                recorded = True
-                one = one._data
-            given.append(one)
-        arrays = THREAD.state.run(entry.backward.function, *self._arrays(), *given)
-        return self._with_history(arrays, slots) if recorded else arrays
-
-    def _with_history(self, arrays, slots):
-        made = [None if x is None else wrap(x) for x in arrays]
-        roots = [*slots, *[t for t, _ in self.watched]]
-        roots = [t for t in roots if isinstance(t, Variable) and t.requires_grad]
-        if not THREAD.state.grad or not roots:
-            return tuple(made)
-        there = [t for t in made if t is not None]
-        recorded = iter(CompiledFunctionBackwardFn.apply(len(there), *there, *roots))
-        return tuple([None if t is None else next(recorded) for t in made])
-
-
-class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
-    """The same with one output, for which the engine has a shorter way."""
-
-    __slots__ = ()
-    plain = True
-
-    def whole_pass(self, g, keep_graph):
-        """Send `g` to the leaves at once, if this node and plain leaves are the whole graph; whether that was so."""
-        state = THREAD.state
-        leaves = [fn for fn in self._next if fn is not NO_EDGE]
-        if state.special or self.hooks is not None or len(set(leaves)) < len(leaves):
-            return False
-        for leaf in leaves:
-            if type(leaf) is not AccumulateGrad or leaf.hooks is not None:
-                return False
-        recording, state.grad = state.grad, False
-        try:
-            grads = self.vjp(g)
-            if not keep_graph:
-                self.release()
-            for fn, grad in zip(self._next, grads, strict=True):
-                if fn is not NO_EDGE:
-                    state.run(fn.vjp, grad)
-        finally:
-            state.grad = recording
-        return True
-
-
-class UsedUp(CompiledFunctionBackwardOfOne):
-    """The node of a result from which a backward pass was run inside the compiled function: there is nothing left to send back.
-
-    leaves  the inputs of the call to which it led, by their places
-    """
-
-    __slots__ = ("leaves",)
-    fold = versions = kept = watched = results = None  # type: ignore[assignment]
-    args, saved, n_outputs = (), _KEPT, 1  # type: ignore[assignment]
-
-    @property
-    def _next(self):  # type: ignore[override]
-        edges = [NO_EDGE] * self.entry.n_inputs
-        for i, t in zip(self.entry.leaves, self.leaves, strict=True):
-            edges[i] = t._edge or find_edge(t)
-        return tuple(edges)
-
-    def vjp(self, g):
-        """Not possible any more."""
-        raise RuntimeError(FREED_TEXT)
-
-
-for _cls in (CompiledFunctionBackward, CompiledFunctionBackwardOfOne, UsedUp):
-    _cls.__name__ = _cls.__qualname__ = "CompiledFunctionBackward"
-
-
-class CompiledFunctionBackwardFn(Function):
-    """Stands under the gradients of a compiled function when they are recorded: they cannot be differentiated again."""
-
-    @staticmethod
-    def forward(ctx, n, *tensors):
-        """The first n tensors as they are; the others are what they depend on."""
-        return tuple(t.clone() for t in tensors[:n])
-
-    @staticmethod
-    def backward(ctx, *grads):
-        """Not possible, in PyTorch's words."""
-        raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
-
-
-CompiledFunctionBackwardFn._backward_cls.__name__ = "CompiledFunctionBackwardBackward"
-
-
-def caller(entry: Entry) -> Callable[[tuple], Any]:
-    """What runs a captured graph on tensors for which its guards hold, and gives its output tensors.
-
-    With effects, it gives (output tensors, the arrays that belong to the effects).
-    All that is the same for each call is looked up here, once. What is returned raises NotAsCaptured.
-    """
-    forward, rule, effects = entry.forward.function, entry.rule, bool(entry.effects)
-    n, end = entry.n_outputs - entry.effects.outputs, entry.n_outputs
-    kept_inputs, kept_outputs = _picker(entry.kept_inputs), entry.kept_outputs
-    kept_results = _picker([*entry.kept_outputs, *range(entry.n_outputs, len(entry.forward_graph.outputs))])
-    kept_outputs = [i for i in kept_outputs if i < n]
-    differentiable = frozenset(entry.differentiable)
-    has_backward = entry.backward is not None
-    spent, leaves = entry.effects.spent, _picker(entry.leaves)
-
-    def call(tensors: tuple) -> Any:
-        state = THREAD.state
-        arrays = [t._data for t in tensors]
-        results = state.run(forward, *arrays)
-        if has_backward:
-            node = new(rule)
-            node._next = tuple([t._edge or find_edge(t) for t in tensors])
-            node.priority = count_down()
-            node.hooks = node.fold = node.versions = None
-            node.args = ()
-            node.saved = _KEPT
-            node.n_outputs = n
-            node.entry = entry
-            node.watched = [(t, 0 if t._box is None else t._box[0]) for t in kept_inputs(tensors)]
-            node.results = ()
-            node.kept = kept_inputs(arrays) + kept_results(results)
-            if n == 1:
-                outputs = [wrap(results[0], node)]
-            else:
-                outputs = [
-                    wrap(x, (node, i) if i in differentiable else NO_EDGE) for i, x in enumerate(results[:n])
-                ]
-            if kept_outputs:
-                node.results = [
-                    (wrap(results[i], NO_EDGE, outputs[i]._shared_box()), i) for i in kept_outputs
-                ]
-        else:
-            node = None
-            outputs = [wrap(x) for x in results[:n]]
-            for i in spent:
-                node = outputs[i]._edge = used_up(entry, leaves(tensors))
-        if state.special:
-            finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
-        return (outputs, results[n:end]) if effects else outputs
-
-    return call
-
-
-def used_up(entry: Entry, leaves: tuple) -> UsedUp:
-    """The node of a result from which a backward pass was run inside."""
-    node = new(UsedUp)
-    node.leaves = leaves
-    node.priority = count_down()
-    node.hooks, node.entry = None, entry
-    return node
-
-
-def _picker(places: list[int]) -> Callable[[Any], tuple]:
-    """A function that gives the elements of a sequence that stand at `places`, as a tuple."""
-    if len(places) > 1:
-        return itemgetter(*places)
-    if places:
-        only = places[0]
-        return lambda sequence: (sequence[only],)
-    return lambda sequence: ()
-
-
-@dataclass
-class Entry:
-    """One captured graph with its guards and its code."""
-
-    world: guards.World
-    check: Callable[..., Any]
-    guard_source: str
-    joint: Graph
-    forward_graph: Graph
-    backward_graph: Graph | None
-    forward: Emitted
-    backward: Emitted | None
-    rebuild: Callable[[list[Any]], Any]
-    """From the output tensors to what the function returns."""
-    n_outputs: int
-    differentiable: list[int]
-    """The outputs that get a gradient."""
-    constant_outputs: list[int]
-    kept_inputs: list[int]
-    kept_outputs: list[int]
-    """What the backward takes first: these inputs, then these outputs, then what the forward returns beside them."""
-    gives: list[int]
-    """The inputs that get a gradient; for the others the backward returns None."""
-    n_inputs: int
-    history: list[tuple[str, Graph]] = field(default_factory=list)
-    """The joint graph after each pass."""
-    seconds: float = 0.0
-    effects: Effects = field(default_factory=Effects)
-    """What a call does beside its results."""
-    looks: dict[int, int] = field(default_factory=dict)
-    """When the plain backward looks at an input, or an output (behind the inputs), that it has saved."""
-
-    def __post_init__(self) -> None:
-        self.leaves = [i for i, (_, t) in enumerate(self.world.tensors) if t.requires_grad]
-        one = self.n_outputs - self.effects.outputs == 1
-        self.rule = CompiledFunctionBackwardOfOne if one else CompiledFunctionBackward
-        self.call = caller(self)
-        if self.effects:
-            self.call = with_effects(self.call, self.effects)
 
 
 class Compiled:
@@ -418,14 +145,10 @@ class Compiled:
 
     def save(self, path: Any) -> None:
         """Write the newest graph as JSON, for `compiler.load` (see export.py)."""
-        from .export import save
-
         save(self, path)
 
     def to_onnx(self, path: Any) -> None:
         """Write the forward of the newest graph as an ONNX model (see onnx.py); needs the package onnx."""
-        from .onnx import save_onnx
-
         save_onnx(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -990,11 +713,7 @@ def compile(
     if not callable(model):
         raise TypeError(f"torch.compile takes a function or a module, not a {type(model).__name__}")
     compiled = Compiled(model, fullgraph=fullgraph)
-    if not hasattr(model, "_parameters"):
-        return compiled
-    from .module import OptimizedModule
-
-    return OptimizedModule(compiled)
+    return OptimizedModule(compiled) if hasattr(model, "_parameters") else compiled
 
 
-__all__ = ["Compiled", "Entry", "GraphBreakError", "compile"]
+__all__ = ["Compiled", "GraphBreakError", "compile"]

@@ -28,8 +28,8 @@ from ..autograd.modes import THREAD
 from ..autograd.variable import Variable, wrap
 from ..ops.rule import FUNCTIONS, RULES
 from . import graph as ir
-from .compiled import Compiled, Entry
 from .emit import Writer
+from .entry import Captured, Entry
 from .graph import Graph, Step, Value
 from .guards import World
 from .module import OptimizedModule, code_of
@@ -68,7 +68,7 @@ class Argument:
 # --- writing ---------------------------------------------------------------------------------------
 
 
-def save(compiled: Compiled | OptimizedModule, path: Any) -> None:
+def save(compiled: Captured | OptimizedModule, path: Any) -> None:
     """Write the newest graph of a compiled function as JSON, with the tensors it had at hand (parameters, globals).
 
     Raises RuntimeError if there is no graph yet, GraphExportError for a step that cannot be written down, OSError of the file.
@@ -77,7 +77,7 @@ def save(compiled: Compiled | OptimizedModule, path: Any) -> None:
     Path(path).write_text(text + "\n", encoding="utf-8")
 
 
-def document(compiled: Compiled | OptimizedModule) -> Record:
+def document(compiled: Captured | OptimizedModule) -> Record:
     """What `save` writes, as Python lists and dicts. Raises as `save` does."""
     compiled = code_of(compiled)
     entry = compiled.entry
@@ -129,7 +129,7 @@ def refuse_effects(entry: Entry, done: str) -> None:
         )
 
 
-def arguments_of(compiled: Compiled) -> list[Argument]:
+def arguments_of(compiled: Captured) -> list[Argument]:
     """The inputs of the newest graph, in its order."""
     entry = compiled.entry
     found = []
@@ -146,7 +146,7 @@ _STEP_OF_A_PATH = re.compile(
 )
 
 
-def _called(path: str, compiled: Compiled) -> str:
+def _called(path: str, compiled: Captured) -> str:
     """What the user calls the thing to which a guard's expression leads."""
     words = []
     while path:

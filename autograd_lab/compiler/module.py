@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..nn.module import Module
-from .compiled import Compiled
+from .entry import Captured
 
 _OF_THE_CODE = frozenset([
     "__name__", "backward_source", "breaks", "entries", "entry", "fn", "forward_source", "fullgraph", "graph", "guard_source",
@@ -22,7 +22,7 @@ class OptimizedModule(Module):
     as PyTorch's do. What a compiled function shows (`graph`, `forward_source`, `breaks`, ...) it shows as well.
     """
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Any) -> None:
         super().__init__()
         self.__dict__["_compiled"] = compiled
         self._modules["_orig_mod"] = compiled.fn
@@ -74,7 +74,7 @@ class OptimizedModule(Module):
         return type(self), (self._compiled,)
 
 
-def code_of(compiled: Compiled | OptimizedModule) -> Compiled:
+def code_of(compiled: Captured | OptimizedModule) -> Captured:
     """The compiled code itself, of a compiled function or module."""
     return compiled._compiled if isinstance(compiled, OptimizedModule) else compiled
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import Compiled
+from .entry import Captured
 from .export import GraphExportError, arguments_of, refuse_effects
 from .graph import Step, Value
 from .module import OptimizedModule, code_of
@@ -52,12 +52,12 @@ WHOLE = {
 }
 
 
-def save_onnx(compiled: Compiled | OptimizedModule, path: Any) -> None:
+def save_onnx(compiled: Captured | OptimizedModule, path: Any) -> None:
     """Write the forward of the newest graph as an ONNX file. Raises as `model` does, and OSError of the file."""
     Path(path).write_bytes(model(compiled).SerializeToString())
 
 
-def model(compiled: Compiled | OptimizedModule) -> Any:
+def model(compiled: Captured | OptimizedModule) -> Any:
     """The forward of the newest graph as an onnx.ModelProto, checked by onnx's own checker.
 
     Raises RuntimeError if there is no graph yet, ImportError without the package onnx, GraphExportError for an operation that

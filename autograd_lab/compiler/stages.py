@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import Entry
+from .entry import Entry
 from .graph import Graph, Step, Value
 from .opened import origins
 from .passes import _key, _value_key

@@ -19,7 +19,7 @@ from ..autograd.node import AccumulateGrad
 from ..autograd.saved import Packed
 from ..autograd.variable import Variable
 from ..autograd.watch import Watch
-from ..compiler.compiled import CompiledFunctionBackward
+from ..compiler.entry import CompiledFunctionBackward
 from ..compiler.opened import backward_lines
 from .builder import Summary, encode, owner
 from .guard import guarded

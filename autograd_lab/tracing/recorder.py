@@ -27,7 +27,7 @@ from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import INFERENCE, Variable
 from ..autograd.watch import Watch
-from ..compiler.compiled import CompiledFunctionBackward, UsedUp
+from ..compiler.entry import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import forward_lines, kept_values
 from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of

@@ -4,6 +4,7 @@ guards.py    what must be as it was for a captured graph to hold
 capture.py   one run of the function, watched
 graph.py     the graph as data, and the reference that carries it out step by step
 joint.py     the backward graph, from the rules' own formulas
+inside.py    the same for the backward passes that the function runs itself
 passes.py    constants, common subexpressions, dead code, fusing
 partition.py forward and backward apart: what is saved is a least cut
 emit.py      NumPy source

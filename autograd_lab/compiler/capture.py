@@ -91,7 +91,7 @@ def is_compiling():
 
 
 class Watcher(Watch):
-    """Watches a function at its first call and fills a Tape."""
+    """Watches operations run, and fills a Tape."""
 
     def __init__(
         self,
@@ -103,9 +103,6 @@ class Watcher(Watch):
         """`keep`: the tensors of the inputs; `writable`: those of them that may be written; `recorder`: who looks on too."""
         self.tape = Tape(values=dict(inputs), keep=list(keep))
         self._inputs = frozenset(inputs)
-        self._given = [(t, inputs[id(t)]) for t in self.tape.keep if id(t) in inputs]
-        self._root: Any = None  # from where a backward pass is asked for
-        self._filled: list[tuple[Any, Value]] = []  # what the pass that runs brings to which leaf
         self._updated: set[int] = set()  # leaves that were written without recording
         self._writable = frozenset(map(id, writable))
         self._recorder = recorder
@@ -473,7 +470,7 @@ class Watcher(Watch):
         """requires_grad_, detach_, retain_grad."""
         self.stop(f"{how}() changes a tensor's flags")
 
-    # -- a backward pass inside ------------------------------------------------------------------------
+    # -- gradients and what fills them -----------------------------------------------------------------
 
     def grad_set(self, tensor: Any, how: str) -> None:
         """`.grad` was assigned: None, or what operations of this call have made. Or a function of the library wrote into it."""
@@ -489,77 +486,9 @@ class Watcher(Watch):
         """Whether `.grad` of a tensor is what this call has made it."""
         return id(tensor) in self.tape.grads
 
-    def asked(self, outputs: Any, inputs: Any) -> None:
-        """A backward pass was asked for inside: from several tensors, or to chosen ones, it cannot be captured."""
-        self._root = outputs[0] if len(outputs) == 1 else None
-        if inputs is not None or not isinstance(self._root, Variable):
-            self.stop("a backward pass from several tensors, or to chosen ones, is run inside")
-
-    def sent(self, gradients: Any) -> None:
-        """These are the gradients of the outputs, or None."""
-
     def pass_started(self, run: Any, roots: list, call: str) -> None:
-        """A backward pass begins: the way back of all that was recorded so far becomes steps, while the nodes still know it."""
-        root, seed = self.tape.values.get(id(self._root)), roots[0][1]
-        if self.tape.breaks or self.tape.drawn_at:
-            return None
-        if run.keep_graph or run.create_graph or run.tensors or self.state.anomaly:
-            return self.stop(
-                "a backward pass is run inside that keeps its graph, records itself or looks for nan"
-            )
-        if root is None or root.step is None or np.any(seed != 1):
-            return self.stop(
-                "a backward pass is run inside from something else than a loss that this call computes"
-            )
-        from .joint import UnsupportedError, backward_of
-
-        wanted = [(t, value) for t, value in self._given if t.requires_grad]
-        try:
-            given, steps, grads = backward_of(self.tape, [root], [value for _, value in wanted])
-        except UnsupportedError as error:
-            self.tape.breaks.append(Break(str(error), error.line))
-            return None
-        given[0].array = np.ones(root.shape, root.dtype)[()]
-        self.tape.steps += steps
-        self.tape.roots.append(self._root)
-        self._filled = []
-        for (t, _), g in zip(wanted, grads, strict=True):
-            if g is not None and not self._fill(t, g):
-                return None
-        return None
-
-    def _fill(self, leaf: Any, g: Value) -> bool:
-        """Note that a pass brings `g` to a leaf; whether that can be captured."""
-        if not leaf.is_leaf or hooks_on(leaf):
-            self.stop("a backward pass inside goes on beyond the call, or meets a hook")
-            return False
-        before = None if leaf._meta is None else leaf._meta.grad
-        if id(leaf) not in self.tape.grads:
-            if before is not None:
-                self.stop(
-                    "a backward pass inside adds to a .grad that was there before the call: set it to None first"
-                )
-                return False
-            self.tape.empty.add(id(leaf))
-        elif before is not None:
-            held = self.value(before)
-            if held is None or self._sharers(before):
-                self.stop("a backward pass inside adds to a .grad whose memory another tensor looks at")
-                return False
-            step = Step("call", "AddBackward0", [held, g], (1,), [Value(g.shape, g.dtype)], part="backward")
-            step.outs[0].step, g = step, step.outs[0]
-            self.tape.steps.append(step)
-        self.tape.grads[id(leaf)] = leaf
-        self._filled.append((leaf, g))
-        return True
-
-    def pass_done(self, run: Any) -> None:
-        """It is over: what stands in `.grad` now are the values worked out at its beginning."""
-        for leaf, g in self._filled:
-            grad = leaf._meta.grad
-            self.tape.values[id(grad)] = g
-            self.tape.keep.append(grad)
-        self._filled = []
+        """A backward pass begins inside, which only the watcher of a whole call can follow (inside.py)."""
+        self.stop("a backward pass is run inside")
 
     def stepped(self, optimizer: Any) -> None:
         """An optimizer is about to change its parameters."""

@@ -31,12 +31,13 @@ from ..autograd.views import as_strided_node, make_view
 from ..layout import order_of, ordered
 from ..random import DEFAULT
 from . import guards, passes
-from .capture import RANDOM, Break, Tape, Watcher, alike, history, hooks_on, placement, users_line, users_own
+from .capture import RANDOM, Break, Tape, alike, history, hooks_on, placement, users_line, users_own
 from .effects import Effects, Rewind, grad_of, set_grads, writes_into
 from .emit import Writer
 from .entry import Entry
 from .export import save
 from .graph import Graph, NotAsCaptured, Step, Value, placed
+from .inside import CallWatcher
 from .joint import UnsupportedError, _same_tapes, backward_of
 from .module import OptimizedModule
 from .onnx import save_onnx
@@ -234,7 +235,7 @@ def capture(
     writable = writable_of(world)
     hooks = [hooks_on(t) for t in tensors]
     grads = [(t, grad_of(t)) for t in tensors]
-    watcher = Watcher(names, tensors, writable, rewind.recorder)
+    watcher = CallWatcher(names, tensors, writable, rewind.recorder)
     with _listening(heard, watcher), watcher:
         result = fn(*args, **kwargs)
     tape = watcher.tape
@@ -470,7 +471,7 @@ def _second_run(
             for t, (data, _, _) in zip(tensors, before, strict=True):
                 t._data = other(data, rng)
             set_grads(grads)
-            watcher = Watcher(names, tensors, writable_of(world))
+            watcher = CallWatcher(names, tensors, writable_of(world))
             with _listening([], watcher), watcher:
                 result = fn(*args, **kwargs)
         except Exception as error:
@@ -550,7 +551,7 @@ STATE_OF_A_TENSOR = (
 class _listening:  # noqa: N801 - reads as a statement
     """Notes where print is called, and where user code asks a tensor for its history or its place in memory."""
 
-    def __init__(self, heard: list[Break], watcher: Watcher) -> None:
+    def __init__(self, heard: list[Break], watcher: CallWatcher) -> None:
         self.heard = heard
         self._watcher = watcher
 
@@ -617,7 +618,7 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
 
 
 def _grown_from(
-    outs: list[Any], tape: Tape, watcher: Watcher
+    outs: list[Any], tape: Tape, watcher: CallWatcher
 ) -> tuple[list[Any], list[tuple[int, Any]]] | None:
     """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it)).
 

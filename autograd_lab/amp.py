@@ -15,7 +15,7 @@ from .autograd import no_grad
 from .autograd.modes import WATCHERS, watcher
 from .autograd.record import write
 from .autograd.variable import Variable, wrap
-from .creation import device as device_of
+from .device import device as device_of
 from .dtypes import float16
 from .warning import warn
 

@@ -124,8 +124,8 @@ class Defaults:
 
     dtype = float32
     np = float32.np
-    meta = False
-    """Whether `with torch.device("meta")` may be entered (creation.py): programs written for PyTorch do, see standin.py."""
+    meta = None
+    """What makes the block inside of `with torch.device("meta")`, or None where there is no such: programs written for PyTorch have it (standin.py)."""
 
 
 def set_default_dtype(d, /):

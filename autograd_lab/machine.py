@@ -17,7 +17,7 @@ import numpy as np
 
 from . import amp, overrides, utils
 from ._version import __version__
-from .creation import device as device_of
+from .device import device as device_of
 from .dtypes import Size, dtype
 from .nn.module import Module, parse_to
 from .ops.linalg import LinAlgError

@@ -25,6 +25,7 @@ from typing import Any
 from .absent import finder
 from .autograd.record import apply_view
 from .autograd.variable import Registry, Variable
+from .ops.forms import INSIDE, forms_of
 from .ops.rule import RULES
 
 # -- who is asked -------------------------------------------------------------------------------------
@@ -156,9 +157,6 @@ def overloaded_for(key: str, args: tuple, kwargs: dict) -> list:
 
 def ask_for(key: str, func: Callable, found: list, args: tuple, kwargs: dict) -> Any:
     """`ask` for the public function of a key."""
-    from .ops.arguments import INSIDE
-    from .ops.forms import forms_of
-
     place, _, name = key.rpartition(".")
     if forms_of(key) is None or key in INSIDE:
         full = resolve_name(func) or f"torch.{key}"

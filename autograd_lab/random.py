@@ -12,6 +12,7 @@ import numpy as np
 
 from .autograd.modes import WATCHERS, watcher
 from .autograd.variable import wrap
+from .device import CPU, on_cpu
 from .layout import order_of
 
 WORDS = 624
@@ -172,8 +173,6 @@ class Generator:
 
     def __init__(self, device="cpu"):
         if device != "cpu":
-            from .creation import on_cpu
-
             on_cpu(device)
         self.manual_seed(67280421310721)  # PyTorch's default seed
 
@@ -241,8 +240,6 @@ class Generator:
     @property
     def device(self):
         """Always the CPU."""
-        from .creation import CPU
-
         return CPU
 
 

@@ -27,7 +27,7 @@ from . import dtypes
 from .autograd.errors import TYPE_NAMES
 from .autograd.hooks import HookDict
 from .autograd.variable import wrap
-from .creation import device, on_cpu
+from .device import device, on_cpu
 from .dtypes import Size
 from .layout import layout, strided
 from .nn.parameter import Parameter

@@ -13,6 +13,8 @@ import multiprocessing
 import pkgutil
 import runpy
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +25,7 @@ import autograd_lab
 from .dtypes import Defaults
 from .machine import version
 from .places import PLACES
+from .random import DEFAULT
 
 _OURS = {
     "__main__", "_resources", "_version", "bench", "cli", "course", "data", "datasets", "express", "grade", "lab", "standin",
@@ -130,6 +133,16 @@ def _import_all(package: ModuleType) -> None:
                 _import_all(module)
 
 
+@contextmanager
+def undrawn() -> Iterator[None]:
+    """A block (`with torch.device("meta")`) whose draws from the default generator are taken back at its end."""
+    state = DEFAULT.rng.state
+    try:
+        yield
+    finally:
+        DEFAULT.rng.state = state
+
+
 def stand_in() -> ModuleType:
     """Let `import torch` give autograd_lab in this process, and return it.
 
@@ -144,7 +157,7 @@ def stand_in() -> ModuleType:
             "Python), and call stand_in() before the first import of torch"
         )
     _import_all(autograd_lab)
-    Defaults.meta = True
+    Defaults.meta = undrawn
     for path, holder in PLACES.items():  # some programs look through what is there with vars
         source = "nn" if path.startswith("nn.modules.") else holder
         place = vars(sys.modules[f"autograd_lab.{path}"])

@@ -533,8 +533,8 @@ class Tensor(Variable):
 
     @property
     def device(self):
-        """The CPU, or what a program is told that builds a model without numbers (see creation.py)."""
-        from .creation import here
+        """The CPU, or what a program is told that builds a model without numbers (see device.py)."""
+        from .device import here
 
         return here()
 

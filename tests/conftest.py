@@ -12,6 +12,7 @@ from hypothesis import settings
 
 import autograd_lab
 from autograd_lab import lab
+from autograd_lab.standin import undrawn
 
 matplotlib.use("Agg")  # no window; and not by the environment, which kernels inherit
 os.environ.pop(
@@ -56,7 +57,7 @@ def standing_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         "utils.data",
     ):
         importlib.import_module(f"autograd_lab.{name}")
-    monkeypatch.setattr("autograd_lab.dtypes.Defaults.meta", True)
+    monkeypatch.setattr("autograd_lab.dtypes.Defaults.meta", undrawn)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "autograd_lab":
             monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)

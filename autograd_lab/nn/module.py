@@ -106,7 +106,7 @@ def typename(value):
 
 def parse_to(*args, **kwargs):
     """(device, dtype, non_blocking, memory_format) that the arguments of `to` ask for (torch._C._nn._parse_to)."""
-    from ..creation import device
+    from ..device import device
     from ..dtypes import dtype as dtype_type
     from ..dtypes import to_dtype
     from ..ops.forms import type_name
@@ -584,7 +584,7 @@ class Module:
         """Convert parameters and floating buffers to a dtype, or to the dtype of a tensor; the device can
         only be the CPU.
         """
-        from ..creation import on_cpu
+        from ..device import on_cpu
 
         where, dtype, _, order = parse_to(*args, **kwargs)
         on_cpu(where)

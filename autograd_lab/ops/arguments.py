@@ -16,7 +16,7 @@ import numpy as np
 from ..autograd.variable import Variable
 from ..overrides import is_asked
 from ..warning import warn_once
-from .forms import ALIASES, TAKE_NUMBERS, Form, forms_of, gives_index, is_index, type_name
+from .forms import ALIASES, INSIDE, TAKE_NUMBERS, Form, forms_of, gives_index, is_index, type_name
 
 # -- before a call ------------------------------------------------------------------------------------
 
@@ -102,55 +102,6 @@ def _bound(key, fn, args, kwargs, called=None):
         return best
     text = why(key, fn, args, kwargs, None)
     raise TypeError(text if called is None else text.replace(name, called, 1))
-
-
-INSIDE = {
-    line.split()[0]: line.split()[1:]
-    for line in """
-        F.celu celu input alpha
-        F.elu nn.elu input alpha
-        F.glu nn.glu input dim
-        F.hardsigmoid nn.hardsigmoid input
-        F.hardswish nn.hardswish input
-        F.hardtanh nn.hardtanh input min_val max_val
-        F.leaky_relu nn.leaky_relu input negative_slope
-        F.mish nn.mish input
-        F.relu6 nn.relu6 input
-        F.rrelu rrelu input lower upper training
-        F.selu selu input
-        F.silu nn.silu input
-        F.threshold threshold input threshold value
-        F.batch_norm batch_norm input weight bias running_mean running_var training momentum eps True
-        F.instance_norm instance_norm input weight bias running_mean running_var use_input_stats momentum eps True
-        F.group_norm group_norm input num_groups weight bias eps True
-        F.layer_norm layer_norm input normalized_shape weight bias eps True
-        F.rms_norm rms_norm input normalized_shape weight eps
-        F.embedding embedding weight input padding_idx|-1 scale_grad_by_freq sparse
-        F.embedding_bag embedding_bag weight input offsets|input scale_grad_by_freq 0 sparse per_sample_weights False padding_idx
-        F.hinge_embedding_loss hinge_embedding_loss input target margin 0
-        F.margin_ranking_loss margin_ranking_loss input1 input2 target margin 0
-        F.cosine_embedding_loss cosine_embedding_loss input1 input2 target margin 0
-        F.triplet_margin_loss triplet_margin_loss anchor positive negative margin p eps swap 0
-        F.poisson_nll_loss poisson_nll_loss input target log_input full eps 0
-        F.nll_loss nn.nll_loss_nd input target weight 0 ignore_index
-        F.cross_entropy nn.cross_entropy_loss input target weight 0 ignore_index label_smoothing
-        F.multi_margin_loss nn.multi_margin_loss input target p margin weight 0
-        F.multilabel_margin_loss nn.multilabel_margin_loss input target 0
-        F.soft_margin_loss nn.soft_margin_loss input target 0
-        F.max_pool1d max_pool1d input kernel_size stride|() padding dilation ceil_mode
-        F.max_pool2d max_pool2d input kernel_size stride|() padding dilation ceil_mode
-        F.max_pool3d max_pool3d input kernel_size stride|() padding dilation ceil_mode
-        F.pad nn.pad input pad mode value
-        F.softmax Tensor.softmax dim|0 dtype
-        F.log_softmax Tensor.log_softmax dim|0 dtype
-        F.softmin Tensor.softmax dim|0 dtype
-        unique nn._unique2 input sorted= return_inverse= return_counts=
-        Tensor.unique nn._unique2 input sorted= return_inverse= return_counts=
-        unique_consecutive nn.unique_consecutive input return_inverse= return_counts= dim=
-        Tensor.unique_consecutive nn.unique_consecutive input return_inverse= return_counts= dim=
-    """.strip().splitlines()
-}
-"""Functions that PyTorch has in Python, what each calls with which of its arguments, and what it puts for None there."""
 
 
 _SELF = object.__new__(Variable)

@@ -6,7 +6,8 @@ from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
-from ..creation import array_like, float_type, leaf, on_cpu, size_of
+from ..creation import array_like, float_type, leaf, size_of
+from ..device import on_cpu
 from ..dtypes import number_as, to_dtype
 from ..layout import preserve_format
 from ..random import laid_out, rng_of

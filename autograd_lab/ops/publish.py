@@ -6,7 +6,7 @@ from types import FunctionType
 from ..autograd.batch import RefusedError
 from ..autograd.modes import THREAD
 from ..autograd.views import check_writable
-from ..creation import on_cpu
+from ..device import on_cpu
 from ..layout import layout, strided
 from ..overrides import ON_FIRST, ask_for, overloaded_for
 from .arguments import Seen, SeenOfPlain, admit, other_form, why

@@ -7,7 +7,8 @@ import math
 
 import numpy as np
 
-from ..creation import leaf, on_cpu
+from ..creation import leaf
+from ..device import on_cpu
 from ..dtypes import Defaults, to_dtype
 from . import numerics
 from .rule import FUNCTIONS

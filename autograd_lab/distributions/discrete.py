@@ -6,7 +6,7 @@ import autograd_lab as torch
 
 from . import constraints
 from .distribution import ExponentialFamily, Family
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits, tiny
+from .utils import broadcast_all, draw_gamma, lazy_property, logits_to_probs, probs_to_logits, tiny
 
 F = torch.nn.functional
 
@@ -202,16 +202,10 @@ class NegativeBinomial(Odds):
     mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
     variance = property(lambda self: self.mean / torch.sigmoid(-self.logits))
 
-    @lazy_property
-    def _gamma(self):
-        """The rates of the Poisson distributions that this one mixes."""
-        from .gammas import Gamma
-
-        return Gamma(concentration=self.total_count, rate=torch.exp(-self.logits), validate_args=False)
-
     def sample(self, sample_shape=()):
-        with torch.no_grad():
-            return torch.poisson(self._gamma.sample(sample_shape=sample_shape))
+        with torch.no_grad():  # Poisson distributions, their rates drawn from a gamma distribution
+            shape = self._extended_shape(sample_shape)
+            return torch.poisson(draw_gamma(self.total_count, torch.exp(-self.logits), shape))
 
     def log_prob(self, value):
         if self._validate_args:

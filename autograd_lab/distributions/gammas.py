@@ -8,7 +8,7 @@ from . import constraints
 from .combined import TransformedFamily
 from .distribution import ExponentialFamily, Family
 from .transforms import PowerTransform
-from .utils import broadcast_all, standard_normal, tiny
+from .utils import broadcast_all, draw_gamma, standard_normal, tiny
 
 
 class Gamma(Family, ExponentialFamily):
@@ -29,10 +29,7 @@ class Gamma(Family, ExponentialFamily):
     variance = property(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape=()):
-        shape = self._extended_shape(sample_shape)
-        drawn = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
-        drawn.detach().clamp_(min=tiny(drawn))  # the numbers alone, not their history
-        return drawn
+        return draw_gamma(self.concentration, self.rate, self._extended_shape(sample_shape))
 
     def log_prob(self, value):
         value = torch.as_tensor(value, dtype=self.rate.dtype)

@@ -43,6 +43,13 @@ def eps(tensor):
     return torch.finfo(tensor.dtype).eps
 
 
+def draw_gamma(concentration, rate, shape):
+    """Draws of a gamma distribution, of `shape`; gradients flow to `concentration` and `rate`."""
+    drawn = torch._standard_gamma(concentration.expand(shape)) / rate.expand(shape)
+    drawn.detach().clamp_(min=tiny(drawn))  # the numbers alone, not their history
+    return drawn
+
+
 def clamp_probs(probs):
     """Probabilities kept away from 0 and 1, so that their logarithms are finite."""
     return probs.clamp(min=eps(probs), max=1 - eps(probs))

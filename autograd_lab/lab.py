@@ -157,10 +157,10 @@ def source(node: Any) -> None:
 
 
 def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
-    """Write steppers as one web page that needs no kernel and no network (see widgets/export.py)."""
-    from .widgets import export
+    """Write steppers as one web page that needs no kernel and no network (see widgets/shown.py)."""
+    from .widgets import shown
 
-    export.save_html(path, *steppers, title=title)
+    shown.save_html(path, *steppers, title=title)
 
 
 __all__ = [

@@ -106,7 +106,7 @@ def page(title: str, body: str, *, live: bool = False, basis: str = "") -> str:
     script, css = _PRINT, STYLE
     if live:
         from autograd_lab.widgets import export
-        from autograd_lab.widgets.stepper import style
+        from autograd_lab.widgets.front import style
 
         script, css = export.script() + _PRINT, style() + STYLE
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -23,8 +23,9 @@ from autograd_lab.tracing.trace import Record
 
 from . import still
 from .frames import film
+from .front import front_end, style
 from .shown import Shown
-from .stepper import Stepper, front_end, style
+from .stepper import Stepper
 from .svg import svg
 from .wire import encode
 

@@ -15,16 +15,24 @@ rows of the table. Lists of numbers, so that they travel in columns (see wire.py
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from autograd_lab.tracing import rules
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.trace import Record, Trace
-
-if TYPE_CHECKING:
-    from .frames import Film
 
 #: Why an operation or a copy leaves a tensor without history, except the plain "no operand requires grad".
 BOUNDARIES = ("no_grad", "inference_mode", "copy", "detach", "data")
+
+
+class Film(Protocol):
+    """The film that the lists belong to (frames.Film)."""
+
+    trace: Trace
+    narrator: Narrator
+
+    def value(self, v: int | None) -> int:
+        """A value's number in the film, -1 for none."""
 
 
 def details(film: Film) -> Record:

@@ -1,24 +1,18 @@
-"""Showns as web pages that step by themselves.
-
-s.save_html("demo.html")        one file: opens from disk, needs no kernel and no network
-save_html("demo.html", s, t)    several steppers, or comparisons, in one file
-s.embed()                       the same as the output of a cell: it steps wherever the notebook is trusted
-"""
+"""Web pages on which widgets step by themselves: one file, which opens from disk and needs no kernel and no network."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from .shown import Shown
+from .front import ASSETS, front_end, style
 
-_ASSETS = Path(__file__).parent / "assets"
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -54,64 +48,32 @@ _EMBEDDED = """.agl-root { margin: 0; }
 @container (min-width: 701px) { .agl, .agl[data-quiz], .agl-static .agl { height: 100vh; } }"""
 
 
-class Embedded:
-    """A stepper as HTML for a notebook: an iframe that holds all it needs, and a still picture for where it may not run."""
+class OnPage(Protocol):
+    """What a page can show; a Shown is one."""
 
-    def __init__(self, stepper: Shown, height: int = 640) -> None:
-        self.stepper, self.height = stepper, height
+    def still(self) -> str:
+        """What is shown, as HTML that neither moves nor needs anything."""
 
-    def __repr__(self) -> str:
-        return f"Embedded({self.stepper.summary()})"
+    def before_keeping(self) -> None:
+        """Load what a page without a kernel could not ask for later."""
 
-    def _repr_html_(self) -> str:
-        inside = page([self.stepper], "Autograd stepper", embedded=True)
-        label = escape(f"Autograd stepper: {self.stepper.summary()}", quote=True)
-        return (
-            # where a notebook is not trusted, style and iframe are dropped and the picture is seen
-            "<style>.agl-embed:has(iframe) .agl-still img{display:none}"
-            ".agl-embed iframe{width:100%;border:0;display:block;margin-bottom:4px}</style>"
-            '<div class="agl-embed">'
-            f'<iframe sandbox="allow-scripts" allow="fullscreen" title="{label}" height="{self.height}" '
-            f'srcdoc="{escape(inside, quote=True)}"></iframe>'
-            f"{self.stepper.still()}</div>"
-        )
+    def traits(self, **metadata: Any) -> dict[str, Any]:
+        """What travels to the browser."""
 
 
-def save_html(path: str | os.PathLike[str], *steppers: Shown, title: str | None = None) -> None:
-    """Write steppers, one below the other, as one web page that needs no kernel and no network.
-
-    Raises TypeError for what is no stepper, ValueError if `path` does not end in .html or .htm or there are no
-    steppers, FileNotFoundError if its folder does not exist.
-    """
-    target = destination(path, "save_html", ".html", ".htm")
-    if not steppers:
-        raise ValueError("save_html() needs a stepper to write: save_html(path, lab.step(trace))")
-    from .shown import Shown
-
-    for stepper in steppers:
-        if not isinstance(stepper, Shown):
-            raise TypeError(
-                f"save_html() writes steppers, not {type(stepper).__name__}: make one with lab.step(...)"
-            )
-    title = title or next((s.heading for s in steppers if s.heading), "") or "Autograd, step by step"
-    target.write_text(page(list(steppers), title), encoding="utf-8")
-
-
-def page(steppers: list[Shown], title: str, embedded: bool = False) -> str:
+def page(steppers: Sequence[OnPage], title: str, embedded: bool = False) -> str:
     """The text of a web page with these steppers."""
     parts = [] if embedded else [f"<h1>{escape(title)}</h1>"]
     for stepper in steppers:
         parts.append(data_block(stepper))
         parts.append(f"<noscript>{stepper.still()}</noscript>")
     layout = _EMBEDDED if embedded else _LAYOUT + (_ALONE if len(steppers) == 1 else "")
-    from .stepper import style
-
     return _PAGE.format(
         title=escape(title), css=style(), layout=layout, body="\n".join(parts), script=script()
     )
 
 
-def data_block(stepper: Shown) -> str:
+def data_block(stepper: OnPage) -> str:
     """A stepper as data in a page: where it stands, the page's script opens it (inside a fold, when that is unfolded)."""
     data = json.dumps(_traits(stepper), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json">{data}</script>'
@@ -120,14 +82,12 @@ def data_block(stepper: Shown) -> str:
 @cache
 def script() -> str:
     """The stepper's module and the model it talks to; a page's script may not hold the text "</script"."""
-    from .stepper import front_end
-
-    shim = (_ASSETS / "shim.js").read_text(encoding="utf-8")
+    shim = (ASSETS / "shim.js").read_text(encoding="utf-8")
     joined = re.sub(r"^export default", "const WIDGET =", front_end(), flags=re.M) + shim
     return re.sub(r"</(?=script)", r"<\\/", joined, flags=re.I)
 
 
-def _traits(stepper: Shown) -> dict[str, Any]:
+def _traits(stepper: OnPage) -> dict[str, Any]:
     """What the stepper's front end may ask for: its own traits, not those of every widget."""
     from anywidget import AnyWidget
 

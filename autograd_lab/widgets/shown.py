@@ -2,18 +2,23 @@
 
 Two outputs: a still picture with text, and the widget, which hides the picture. One output with both forms would not do:
 in a trusted notebook without a kernel JupyterLab prints "model not found" for it, whatever else it holds.
+
+s.save_html("demo.html")        one file: opens from disk, needs no kernel and no network
+save_html("demo.html", s, t)    several steppers, or comparisons, in one file
+s.embed()                       the same as the output of a cell: it steps wherever the notebook is trusted
 """
 
 from __future__ import annotations
 
 import os
+from html import escape
 from typing import Any
 
 import traitlets
 
 from autograd_lab.tracing.trace import Record
 
-from .export import Embedded, save_html
+from .export import destination, page
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -110,3 +115,44 @@ class Shown(traitlets.HasTraits):
             return {}
         view = super()._repr_mimebundle_(**kwargs)
         return {} if view is None else view[0]
+
+
+class Embedded:
+    """A stepper as HTML for a notebook: an iframe that holds all it needs, and a still picture for where it may not run."""
+
+    def __init__(self, stepper: Shown, height: int = 640) -> None:
+        self.stepper, self.height = stepper, height
+
+    def __repr__(self) -> str:
+        return f"Embedded({self.stepper.summary()})"
+
+    def _repr_html_(self) -> str:
+        inside = page([self.stepper], "Autograd stepper", embedded=True)
+        label = escape(f"Autograd stepper: {self.stepper.summary()}", quote=True)
+        return (
+            # where a notebook is not trusted, style and iframe are dropped and the picture is seen
+            "<style>.agl-embed:has(iframe) .agl-still img{display:none}"
+            ".agl-embed iframe{width:100%;border:0;display:block;margin-bottom:4px}</style>"
+            '<div class="agl-embed">'
+            f'<iframe sandbox="allow-scripts" allow="fullscreen" title="{label}" height="{self.height}" '
+            f'srcdoc="{escape(inside, quote=True)}"></iframe>'
+            f"{self.stepper.still()}</div>"
+        )
+
+
+def save_html(path: str | os.PathLike[str], *steppers: Shown, title: str | None = None) -> None:
+    """Write steppers, one below the other, as one web page that needs no kernel and no network.
+
+    Raises TypeError for what is no stepper, ValueError if `path` does not end in .html or .htm or there are no
+    steppers, FileNotFoundError if its folder does not exist.
+    """
+    target = destination(path, "save_html", ".html", ".htm")
+    if not steppers:
+        raise ValueError("save_html() needs a stepper to write: save_html(path, lab.step(trace))")
+    for stepper in steppers:
+        if not isinstance(stepper, Shown):
+            raise TypeError(
+                f"save_html() writes steppers, not {type(stepper).__name__}: make one with lab.step(...)"
+            )
+    title = title or next((s.heading for s in steppers if s.heading), "") or "Autograd, step by step"
+    target.write_text(page(list(steppers), title), encoding="utf-8")

@@ -26,9 +26,9 @@ from autograd_lab.tracing.trace import Record, Trace
 
 from . import still
 from .frames import text_width
+from .front import front_end, style
 from .layout import layered
 from .shown import Shown
-from .stepper import front_end, style
 from .wire import encode
 
 VIEWS = ("run", "passes", "source")

@@ -16,7 +16,7 @@ from autograd_lab.tracing import narrate
 from autograd_lab.tracing.state import State
 from autograd_lab.widgets import step
 from autograd_lab.widgets.engine_source import listing
-from autograd_lab.widgets.stepper import front_end, style
+from autograd_lab.widgets.front import front_end, style
 
 TRACE = samples.diamond()
 WORST = {"serious", "critical"}

@@ -15,7 +15,7 @@ import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace, narrate, state
 from autograd_lab.tracing.rules import number
-from autograd_lab.widgets.stepper import front_end, style
+from autograd_lab.widgets.front import front_end, style
 
 SIZES = [(1024, 768), (1280, 800), (1920, 1080)]
 

@@ -12,7 +12,7 @@ from autograd_lab import lab
 from autograd_lab.tracing.answers import AnswerError, judge, read, read_shape
 from autograd_lab.tracing.questions import STANDING, questions, standing
 from autograd_lab.widgets import step
-from autograd_lab.widgets.stepper import _ASSETS
+from autograd_lab.widgets.front import ASSETS
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get install nodejs")
@@ -26,7 +26,7 @@ TEXTS = [
 
 def run(tmp_path, script, *documents):
     (tmp_path / "answers.mjs").write_text(
-        (_ASSETS / "answers.js").read_text(encoding="utf-8"), encoding="utf-8"
+        (ASSETS / "answers.js").read_text(encoding="utf-8"), encoding="utf-8"
     )
     (tmp_path / "docs.json").write_text(json.dumps(documents), encoding="utf-8")
     (tmp_path / "test.mjs").write_text(

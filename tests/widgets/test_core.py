@@ -10,7 +10,8 @@ import samples
 
 from autograd_lab.tracing import narrate, rules
 from autograd_lab.widgets import frames
-from autograd_lab.widgets.stepper import _ASSETS, MODULES, Stepper, front_end
+from autograd_lab.widgets.front import ASSETS, MODULES, front_end
+from autograd_lab.widgets.stepper import Stepper
 
 NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get install nodejs")
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get 
 
 def run(tmp_path, script, *documents):
     """What a script that has autograd_lab/widgets/assets/core.js as `core` and the documents as `docs` prints, read as JSON."""
-    (tmp_path / "core.mjs").write_text((_ASSETS / "core.js").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "core.mjs").write_text((ASSETS / "core.js").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "docs.json").write_text(json.dumps(documents), encoding="utf-8")
     (tmp_path / "test.mjs").write_text(
         'import * as core from "./core.mjs"; import { readFileSync } from "node:fs";\n'
@@ -119,7 +120,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         )
         assert done.returncode == 0, done.stderr
         assert not re.search(r"^import |^export (?!default)", str(bundle), re.M)
-    assert {path.name for path in _ASSETS.glob("*.js")} == {
+    assert {path.name for path in ASSETS.glob("*.js")} == {
         *MODULES,
         "shim.js",  # for pages alone
         "opener.js",  # a widget of its own

@@ -12,10 +12,10 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab, nn
 from autograd_lab.widgets.frames import film
+from autograd_lab.widgets.front import ASSETS
 from autograd_lab.widgets.groups import folded, opened
 from autograd_lab.widgets.layout import layered
 from autograd_lab.widgets.scene import scene
-from autograd_lab.widgets.stepper import _ASSETS
 
 NODE = shutil.which("node")
 
@@ -168,7 +168,7 @@ def test_levels_open_while_there_is_room():
 
 def run(tmp_path, script, documents):
     for name in ("layout", "scene"):
-        text = (_ASSETS / f"{name}.js").read_text(encoding="utf-8").replace("./layout.js", "./layout.mjs")
+        text = (ASSETS / f"{name}.js").read_text(encoding="utf-8").replace("./layout.js", "./layout.mjs")
         (tmp_path / f"{name}.mjs").write_text(text, encoding="utf-8")
     (tmp_path / "docs.json").write_text(json.dumps(documents), encoding="utf-8")
     (tmp_path / "test.mjs").write_text(

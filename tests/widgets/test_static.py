@@ -13,7 +13,7 @@ import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.compiler.graph import run
 from autograd_lab.compiler.stages import WORDS, stages
-from autograd_lab.widgets.stepper import front_end
+from autograd_lab.widgets.front import front_end
 from autograd_lab.widgets.wire import decode
 
 NODE = shutil.which("node")

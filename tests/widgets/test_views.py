@@ -16,7 +16,7 @@ from autograd_lab.ops.rule import RULES
 from autograd_lab.tracing import formulas
 from autograd_lab.tracing.rules import rule_texts
 from autograd_lab.widgets import frames
-from autograd_lab.widgets.stepper import _ASSETS, MODULES
+from autograd_lab.widgets.front import ASSETS, MODULES
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get install nodejs")
@@ -24,7 +24,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get 
 
 def run(tmp_path, script, *documents):
     """What a script sees that has the front end's parts in scope and the documents as `docs`, read as JSON."""
-    sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES[:-1]]
+    sources = [(ASSETS / name).read_text(encoding="utf-8") for name in MODULES[:-1]]
     front = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
     (tmp_path / "docs.json").write_text(json.dumps(documents), encoding="utf-8")
     (tmp_path / "test.mjs").write_text(

@@ -8,7 +8,7 @@ import pytest
 import samples
 
 from autograd_lab.widgets.frames import film
-from autograd_lab.widgets.stepper import _ASSETS
+from autograd_lab.widgets.front import ASSETS
 from autograd_lab.widgets.wire import decode, encode, pack, unpack
 
 NODE = shutil.which("node")
@@ -46,7 +46,7 @@ def test_what_goes_in_comes_out(document):
 @pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get install nodejs")
 def test_the_browser_reads_the_same(tmp_path):
     documents = dict(films())
-    (tmp_path / "wire.mjs").write_text((_ASSETS / "wire.js").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "wire.mjs").write_text((ASSETS / "wire.js").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "films.json").write_text(json.dumps({name: encode(doc) for name, doc in documents.items()}))
     (tmp_path / "test.mjs").write_text(
         'import { decode } from "./wire.mjs"; import { readFileSync } from "node:fs";\n'

@@ -14,8 +14,7 @@ def begin(lab: Any) -> None:
     from IPython.display import display
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-    from autograd_lab.widgets.export import Embedded
-    from autograd_lab.widgets.shown import Shown
+    from autograd_lab.widgets.shown import Embedded, Shown
 
     def show_as_page(shown: Shown, **_: Any) -> None:
         display({"text/plain": repr(shown), "text/html": Embedded(shown)._repr_html_()}, raw=True)

@@ -1,0 +1,34 @@
+"""The front end of all widgets: the JavaScript and the style sheets of the folder assets, each as one text."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+ASSETS = Path(__file__).parent / "assets"
+#: The modules of the front end; each imports only from those before it, and no two export the same name.
+MODULES = (
+    "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "layout.js", "scene.js", "groups.js",
+    "finder.js", "minimap.js", "graph.js", "zoom.js", "opened.js", "panels.js", "table.js", "predict.js", "presenter.js",
+    "compare.js", "static.js", "classroom.js", "stepper.js",
+)  # fmt: skip
+STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css", "classroom.css", "static.css", "everyone.css")
+
+
+@cache
+def front_end(without: tuple[str, ...] = ()) -> str:
+    """The JavaScript of all views as one module: the sources one after the other, without what joins them.
+
+    `without` leaves sources out, for widgets that never show their views: what they export is then never reached.
+    """
+    sources = [(ASSETS / name).read_text(encoding="utf-8") for name in MODULES if name not in without]
+    joined = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
+    # Every stepper of a notebook sends it anew, so comments and indentation stay at home.
+    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", joined, flags=re.M)
+
+
+@cache
+def style() -> str:
+    """The style sheets, one after the other."""
+    return "".join((ASSETS / name).read_text(encoding="utf-8") for name in STYLES)

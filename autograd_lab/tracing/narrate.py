@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .rules import Term, describe, is_number, operands, scalar, terms
+from .rules import Term, describe, is_number, names_of, operands, scalar, terms
 from .trace import Record, Trace
 
 Phrase = tuple[str, ...]
@@ -338,7 +338,7 @@ class Narrator:
         values = [self.described(term.value) for term in sent]
         given = self.trace.values[e["in"][0]] if e["in"] and e["in"][0] is not None else None
         simple = scalar(given) is not None
-        letter = self.trace.names.gradient
+        letter = names_of(self.trace).gradient
         same = [term.rule == letter and self.trace.values[term.value or 0] == given for term in sent]
         if all(same):
             text = "{0} passes the incoming {1} on unchanged to {2}."

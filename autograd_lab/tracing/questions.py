@@ -289,7 +289,7 @@ class _Asker:
         terms = self.narrator.terms(e)
         g = self._array(e["in"][0]) if len(e["in"]) == 1 else None
         came = (
-            f"{name} got {self.trace.names.gradient} = {_show(g)}."
+            f"{name} got {rules.names_of(self.trace).gradient} = {_show(g)}."
             if g is not None
             else f"{name} got its gradient."
         )
@@ -371,7 +371,7 @@ class _Asker:
                 f"That is another operand's shape. {why}",
             )
         self._put(
-            "shape", "shape", f"{self.narrator.nodes[n]} got {self.trace.names.gradient} of shape {_shape(came)}. What shape is sent to {target}?",
+            "shape", "shape", f"{self.narrator.nodes[n]} got {rules.names_of(self.trace).gradient} of shape {_shape(came)}. What shape is sent to {target}?",
             shape, _shape(shape), wrong.items, n, level,
         )  # fmt: skip
 

@@ -155,6 +155,14 @@ class Names:
                     self.after[event["n"]] = event.get("v")
 
 
+def names_of(trace: Trace) -> Names:
+    """What the formulas of a trace call its tensors; worked out once, and kept with the trace."""
+    kept = vars(trace)
+    if "_names" not in kept:
+        kept["_names"] = Names(trace)
+    return kept["_names"]
+
+
 def _plain_name(op: str) -> str:
     return op.strip("_") or op
 
@@ -410,7 +418,7 @@ class _Shown:
 
     def _names(self, ins: list[int | None], outs: list[int]) -> dict[str, str]:
         """What each letter is called: never two things by one name, nor by one that the program uses for something else."""
-        called = self.trace.names
+        called = names_of(self.trace)
         after = self.written_into and not self.inner
         # Operands first, then results; a tensor written in place has its old and its new value.
         things = list(dict.fromkeys([(t, False) for t in ins if t is not None] + [(t, after) for t in outs]))
@@ -465,7 +473,7 @@ class _Shown:
 
     def values(self, incoming: list[int | None]) -> dict[str, float]:
         """The scalars among what the letters stand for, as far as their four digits tell them."""
-        seen, found = self.trace.names, {}
+        seen, found = names_of(self.trace), {}
         for letter, t in self.tensors.items():
             v = self.trace.tensors[t]["value"]
             if self.written_into and self._is_result(letter):
@@ -503,7 +511,7 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
     if "inner" in node:
         sent = zip(_slice_sends(trace, n), outgoing, strict=False)
         return [Term(i, to, rule, "", v) for i, ((to, rule), v) in enumerate(sent)]
-    shown = trace.names.of(n)
+    shown = names_of(trace).of(n)
     values = shown.values(incoming)
     found = []
     for i, v in enumerate(outgoing):
@@ -528,12 +536,12 @@ def _operand(trace: Trace, node: Record, i: int, name: str) -> str:
 def forward(trace: Trace, n: int) -> tuple[str, str]:
     """What node `n` computed: the maths in the user's names, and in numbers ("" where not scalars)."""
     node = trace.nodes[n]
-    shown = trace.names.of(n)
+    shown = names_of(trace).of(n)
     maths = shown.call.maths
     if "inner" in node:
         told = maths and isinstance(maths[0][1], ast.expr)
         return (
-            f"{trace.names.tensors[node['inputs'][0]]}[slice] = {shown.text('maths', 0)}" if told else ""
+            f"{names_of(trace).tensors[node['inputs'][0]]}[slice] = {shown.text('maths', 0)}" if told else ""
         ), ""
     if not maths or not node["outputs"]:
         return "", ""
@@ -559,7 +567,7 @@ def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     if "inner" in node:
         found = _slice_sends(trace, n)
     else:
-        shown = trace.names.of(n)
+        shown = names_of(trace).of(n)
         found = [
             ("", "") if t is None else (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i))
             for i, ((letter, _), t) in enumerate(zip(shown.call.sends, shown.operands, strict=True))
@@ -572,14 +580,14 @@ def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
 
 def renamed(trace: Trace, n: int, formula: str) -> str:
     """The formula of a Jacobian, such as "I_2 kron b^T", with the user's names for the letters of the rule."""
-    names = trace.names.of(n).names if formula else {}
+    names = names_of(trace).of(n).names if formula else {}
     return re.sub(r"(?<![\w^])[abc]\b", lambda letter: names.get(letter[0], letter[0]), formula)
 
 
 def _slice_sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     """What a CopySlices sends: to the old base g, with its slice sent back through the rule inside; to the other operands their share."""
-    node, shown = trace.nodes[n], trace.names.of(n)
-    g = trace.names.gradient
+    node, shown = trace.nodes[n], names_of(trace).of(n)
+    g = names_of(trace).gradient
     found = []
     for i, t in enumerate(node["inputs"]):
         formula = shown.call.sends[i][1] if i < len(shown.call.sends) else ""
@@ -590,7 +598,7 @@ def _slice_sends(trace: Trace, n: int) -> list[tuple[str, str]]:
             rule = g if rule == g else f"{g}, with {through}"
         else:
             rule = shown.sent(i, {"g": f"{g}[slice]"}) if told else f"what {node['op']} sends for the slice"
-        found.append((trace.names.tensors[t], rule))
+        found.append((names_of(trace).tensors[t], rule))
     return found
 
 

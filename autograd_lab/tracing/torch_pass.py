@@ -11,8 +11,8 @@ from __future__ import annotations
 import functools
 import heapq
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode, _push_mode
@@ -22,11 +22,35 @@ from ..autograd.needed import needed_nodes
 from .messages import InFlight
 from .torch_builder import encode_tensor, has_numbers, is_accumulator, is_function, is_packed
 
-if TYPE_CHECKING:
-    from .torch_adapter import TorchRecorder
-
 Slot = tuple[Any, Any]  # (a copy of the gradient if others are to be added to it, what the trace keeps of it)
 NOTHING: Slot = (None, None)
+
+
+class Notes(Protocol):
+    """The recording to which a pass belongs (torch_adapter.TorchRecorder)."""
+
+    notes: list[Any]
+    passes: list[TorchPass]
+    """The running ones, innermost last."""
+    ours: set[int]
+    """The ids of our hooks."""
+    met: dict[int, Any]
+    grads: dict[int, Any]
+    modes: Any
+    memory: Any
+    shared_memory: Any
+
+    def settle(self) -> None:
+        """Note the last operation."""
+
+    def quietly(self, doing: str = "", place: Any = None) -> AbstractContextManager[Any]:
+        """While the recorder itself computes."""
+
+    def history(self, t: Any) -> Any:
+        """The node that made `t`."""
+
+    def failed_with(self, error: Any, place: Any) -> None:
+        """A pass ended with an exception."""
 
 
 class TorchPass:
@@ -37,7 +61,7 @@ class TorchPass:
 
     library = "PyTorch"
 
-    def __init__(self, recorder: TorchRecorder, keep_graph, create_graph):
+    def __init__(self, recorder: Notes, keep_graph, create_graph):
         self.recorder = recorder
         self.keep_graph, self.create_graph = keep_graph, create_graph
         self.frame: Any = None  # the Python frame the engine is called from

@@ -7,10 +7,9 @@ and shown without the engine that made it. A trace is immutable once it is recor
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 FORMAT = "autograd-lab-trace"
 VERSION = 1
@@ -65,6 +64,10 @@ class Trace:
     nodes: list[Record] = field(default_factory=list)
     events: list[Record] = field(default_factory=list)
 
+    why: ClassVar[Callable[..., Any]]
+    names: ClassVar[Any]
+    """What can be asked of a trace stands above it; the folder's __init__ gives it these two."""
+
     def __len__(self) -> int:
         return len(self.events)
 
@@ -81,23 +84,6 @@ class Trace:
             f"Trace({title}{_count(len(self.events), 'event')}, {_count(len(self.nodes), 'node')}, "
             f"{_count(len(self.tensors), 'tensor')}, {_count(passes, 'backward pass', 'es')})"
         )
-
-    @cached_property
-    def names(self) -> Any:
-        """What formulas call the tensors (see rules.py); worked out once."""
-        from .rules import Names
-
-        return Names(self)
-
-    def why(self, tensor: Any, loss: Any = None, name: str = "") -> Any:
-        """Why the gradient of a tensor is None, zero, nan or unexpected: a `Why` (see the folder why).
-
-        tensor, loss   a name in this trace, a tensor's number or, of a recording, the tensor itself
-        name           what to call the tensor if the trace has no name for it
-        """
-        from .why import why
-
-        return why(self, tensor, loss, name)
 
     def rewritten(self, event: Record) -> int | None:
         """The CopySlices that a write through a view (an event "inplace") gave the view's base, None for other writes."""

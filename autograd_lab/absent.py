@@ -40,6 +40,11 @@ _NAMES = {
 NAMES = {module: frozenset(names.split()) for module, names in _NAMES.items()}
 """The names by module ("" is torch itself)."""
 
+NO_PROCESS_GROUP = (
+    "torch.distributed: autograd_lab runs in one process, and there is no process group. Leave the call out"
+)
+"""What is said where a program asks other processes for something."""
+
 
 def refuse(module, name):
     """Raise the AttributeError for `name`, asked of autograd_lab or one of its modules ("nn.functional", say)."""
@@ -62,4 +67,4 @@ def finder(module):
     return find
 
 
-__all__ = ["NAMES", "finder", "refuse"]
+__all__ = ["NAMES", "NO_PROCESS_GROUP", "finder", "refuse"]

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import amp, overrides, utils
 from ._version import __version__
+from .absent import NO_PROCESS_GROUP
 from .device import device as device_of
 from .dtypes import Size, dtype
 from .nn.module import Module, parse_to
@@ -310,7 +311,7 @@ _module(
             "init_process_group", "destroy_process_group", "get_rank", "get_world_size", "barrier", "all_reduce", "broadcast",
             "all_gather",
         ],
-        _raises(RuntimeError, "torch.distributed: autograd_lab runs in one process, and there is no process group. Leave the call out"),
+        _raises(RuntimeError, NO_PROCESS_GROUP),
     ),
 )  # fmt: skip
 

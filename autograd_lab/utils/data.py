@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..absent import finder
+from ..absent import NO_PROCESS_GROUP, finder
 from ..autograd.variable import Registry, Variable, wrap
 from ..creation import as_tensor
 from ..dtypes import Defaults, float64
@@ -285,16 +285,13 @@ class DistributedSampler(Sampler):
     shuffle    in an order that `seed` and the epoch (set_epoch) decide, the same in all processes
     drop_last  whether items that are left over are dropped; else some are given out twice, so that all shares are equal
 
-    Without num_replicas and rank the process group is asked. Raises ValueError for a rank that is not there.
+    Raises RuntimeError without num_replicas and rank, for which PyTorch asks the process group, and ValueError for a rank that is
+    not there.
     """
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
-        from ..machine import NAMES
-
-        if num_replicas is None:
-            num_replicas = NAMES["distributed"].get_world_size()
-        if rank is None:
-            rank = NAMES["distributed"].get_rank()
+        if num_replicas is None or rank is None:
+            raise RuntimeError(NO_PROCESS_GROUP)
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0

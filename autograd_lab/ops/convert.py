@@ -9,8 +9,6 @@ from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, bump_version, wrap
 from ..autograd.views import check_writable
-from ..device import device as device_type
-from ..device import on_cpu
 from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
@@ -107,8 +105,8 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         elif a is True or a is False:  # to(dtype, non_blocking, copy)
             copy = a if a is args[-1] and args[-2] in (True, False) else copy
         elif a is not None:
-            on_cpu(a)
-    on_cpu(device)
+            creation.on_cpu(a)
+    creation.on_cpu(device)
     return convert(self, to_dtype(dtype).np if dtype is not None else self._data.dtype, copy, memory_format)
 
 
@@ -146,7 +144,7 @@ def cuda(self, device=None):
     """Raises AssertionError, or RuntimeError for a device by its number: there is no other than the CPU."""
     if isinstance(device, int):
         raise no_accelerator()
-    on_cpu("cuda")
+    creation.on_cpu("cuda")
 
 
 def no_accelerator():
@@ -175,7 +173,7 @@ def is_pinned(self, device=None):
 
 
 def _check_device(op, device):
-    if device is not None and not isinstance(device, (str, int, device_type)):
+    if device is not None and not isinstance(device, (str, int, creation.device)):
         raise TypeError(
             f"{op}(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
         )

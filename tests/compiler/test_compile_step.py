@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import autograd_lab as torch
 from autograd_lab import lab, nn
 from autograd_lab.compiler import GraphBreakError, GraphExportError
+from autograd_lab.compiler.capture import Watcher
+from autograd_lab.compiler.graph import Value
 from autograd_lab.tracing import narrate
 
 F = nn.functional
@@ -903,3 +905,10 @@ def test_updates_at_random(updates, clears):
         warnings.simplefilter("ignore")
         found, _ = runs(make, torch.compile, calls=3)
     assert same(expected, found), (expected, found)
+
+
+def test_the_watcher_of_a_formula_stops_at_a_backward_pass():
+    x = torch.tensor(2.0, requires_grad=True)
+    with Watcher({id(x): Value((), np.dtype("float32"), "x")}, [x]) as watcher:
+        (x * x).backward()
+    assert "a backward pass is run inside" in [one.reason for one in watcher.tape.breaks]

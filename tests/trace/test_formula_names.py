@@ -3,12 +3,13 @@
 import linecache
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing import rules
+from autograd_lab.tracing import Trace, rules
 
 LETTERS = [
     *"abcdefghikmnpqrstuvwxyz",
@@ -96,3 +97,12 @@ def test_a_name_means_the_variable_that_has_it(seed):
         ids = [t for t, (to, _) in zip(node["inputs"], sent, strict=False) if to]
         assert len(set(zip(labels, ids, strict=False))) == max(len(set(labels)), len(set(ids))), sent
     assert checked > 40
+
+
+def test_names_are_worked_out_once_for_each_trace():
+    with lab.record() as trace:
+        torch.tensor(1.0, requires_grad=True).exp().backward()
+    other = replace(Trace.from_json(trace.to_json()), title="another")
+    assert trace.names is trace.names is rules.names_of(trace)
+    assert other.names is not trace.names
+    assert other.names.tensors == trace.names.tensors

@@ -40,7 +40,6 @@ from .graph import Graph, NotAsCaptured, Step, Value, placed
 from .inside import CallWatcher
 from .joint import UnsupportedError, _same_tapes, backward_of
 from .module import OptimizedModule
-from .onnx import save_onnx
 from .partition import RECOMPUTE_FROM, split
 
 LIMIT = 8
@@ -150,6 +149,8 @@ class Compiled:
 
     def to_onnx(self, path: Any) -> None:
         """Write the forward of the newest graph as an ONNX model (see onnx.py); needs the package onnx."""
+        from .onnx import save_onnx  # which most programs never need
+
         save_onnx(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:

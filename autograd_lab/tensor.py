@@ -5,8 +5,6 @@ are NumPy's; the operations are rules (ops/), each of which adds its methods her
 """
 
 import copy
-import warnings
-import weakref
 
 import numpy as np
 
@@ -70,18 +68,7 @@ class Tensor(Variable):
 
     # -- leaves and flags -----------------------------------------------------------------------------
 
-    @property
-    def requires_grad(self):
-        """Whether operations on this tensor are recorded: it is a leaf that asked, or was computed from one."""
-        if self._edge is not None:
-            return self._edge is not NO_EDGE
-        meta = self._meta
-        return meta.requires_grad or (
-            meta.base is not None and (meta.edge is not NO_EDGE or meta.base.requires_grad)
-        )
-
-    @requires_grad.setter
-    def requires_grad(self, value):
+    def _flag(self, value):
         if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
         if self._last_edge() is not NO_EDGE:
@@ -98,9 +85,11 @@ class Tensor(Variable):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self._set_requires_grad(value)
 
-    @requires_grad.deleter
-    def requires_grad(self):
+    def _unflag(self):
         raise RuntimeError("requires_grad must be a bool")
+
+    requires_grad = property(Variable.requires_grad.fget, _flag, _unflag, Variable.requires_grad.__doc__)
+    del _flag, _unflag
 
     def _set_requires_grad(self, value):
         if value and self._box is INFERENCE and not THREAD.state.inference:
@@ -143,35 +132,6 @@ class Tensor(Variable):
         return self
 
     @property
-    def is_leaf(self):
-        """Whether no recorded operation made this tensor (constants are leaves too)."""
-        return self.grad_fn is None
-
-    @property
-    def grad_fn(self):
-        """The node of the operation that made this tensor; None for a leaf."""
-        edge = self._edge
-        if edge is None:
-            meta = self._meta
-            if meta.base is None:
-                return None
-            meta.refresh(self)
-            edge = meta.edge
-        return pair_of(edge)[0]
-
-    @property
-    def output_nr(self):
-        """Which output of `grad_fn` this tensor is."""
-        return pair_of(self._last_edge())[1]
-
-    def _last_edge(self):
-        """The edge as it was last known: a view's may be out of date, but looking at it raises nothing."""
-        edge, meta = self._edge, self._meta
-        if edge is None:
-            edge = NO_EDGE if meta.base is None else meta.edge
-        return edge
-
-    @property
     def _version(self):
         return version_of(self)
 
@@ -189,25 +149,7 @@ class Tensor(Variable):
 
     # -- the gradient ---------------------------------------------------------------------------------
 
-    @property
-    def grad(self):
-        """The gradient collected so far, or None. Only leaves, and what asked with retain_grad, have one."""
-        meta = self._meta
-        if meta is not None and (meta.grad is not None or meta.retains_grad):
-            return meta.grad
-        if self.requires_grad and self._last_edge() is not NO_EDGE:
-            warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
-                "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
-                "for more information.",
-                stacklevel=2,
-            )
-        return None
-
-    @grad.setter
-    def grad(self, value):
+    def _assign(self, value):
         meta = self._meta
         if value is not None:
             self._check_grad(value)
@@ -217,9 +159,11 @@ class Tensor(Variable):
             if WATCHERS:
                 watcher().grad_set(self, "assigned")
 
-    @grad.deleter
-    def grad(self):
+    def _clear(self):
         self.grad = None
+
+    grad = property(Variable.grad.fget, _assign, _clear, Variable.grad.__doc__)
+    del _assign, _clear
 
     def _check_grad(self, value):
         if not isinstance(value, Tensor):
@@ -278,45 +222,11 @@ class Tensor(Variable):
         Raises RuntimeError if the tensor does not require grad.
         """
         transforms = THREAD.state.transforms
-        if not self.requires_grad or transforms[-1:] == ("jvp",):
+        if transforms[-1:] == ("jvp",):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if transforms:
+        if transforms and self.requires_grad:
             raise RuntimeError(transformed_text("retain_grad"))
-        if self._last_edge() is NO_EDGE or self.retains_grad:
-            return
-        fn = self.grad_fn
-        self._ensure_meta().retains_grad = True
-        fn._hooks().retain[self.output_nr] = weakref.ref(self)
-        if WATCHERS:
-            watcher().flagged(self, "retain_grad")
-
-    @property
-    def retains_grad(self):
-        """Whether `.grad` of this computed tensor will be filled."""
-        return self._meta is not None and self._meta.retains_grad
-
-    def register_hook(self, hook):
-        """Call hook(grad) when this tensor's gradient is known; what it returns, if not None, takes its place.
-
-        Raises RuntimeError if the tensor does not require grad.
-        """
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        fn = self.grad_fn
-        if fn is None:
-            meta = self._ensure_meta()
-            if meta.hooks is None:
-                meta.hooks = HookDict()
-                self._accumulator_looks()
-            return RemovableHandle(meta.hooks, hook)
-        nr = self.output_nr
-        table = fn._hooks().tensor
-        for number, hooks in table:
-            if number == nr:
-                return RemovableHandle(hooks, hook)
-        hooks = HookDict()
-        table.append((nr, hooks))
-        return RemovableHandle(hooks, hook)
+        super().retain_grad()
 
     def register_post_accumulate_grad_hook(self, hook):
         """Call hook(self) after a gradient was added to `.grad` of this leaf."""
@@ -337,13 +247,6 @@ class Tensor(Variable):
             node._hooks()
 
     # -- stepping out of the graph --------------------------------------------------------------------
-
-    def detach(self):
-        """The same memory and version counter, without history."""
-        out = alias(self)
-        if WATCHERS:
-            watcher().detached(self, out, "detach")
-        return out
 
     def detach_(self):
         """Forget this tensor's history, in place (but not in inference mode). Raises RuntimeError for a view."""
@@ -422,21 +325,6 @@ class Tensor(Variable):
         return wrap(native(array.astype("uint8") if array.dtype == bool else array))
 
     # -- numbers --------------------------------------------------------------------------------------
-
-    def item(self):
-        """The one number in this tensor, as Python's. Raises RuntimeError if there are more, or none."""
-        data = self._data
-        if data.size != 1:
-            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
-        if WATCHERS:
-            watcher().read(self, "item")
-        return data.item()
-
-    def tolist(self):
-        """The numbers as nested lists."""
-        if WATCHERS:
-            watcher().read(self, "tolist")
-        return self._data.tolist()
 
     def _scalar(self):
         warn_of_scalar(self)
@@ -577,6 +465,12 @@ def install(methods):
         setattr(Tensor, name, _close(name, fn) if isinstance(fn, property) else fn)
 
 
+_OF_THE_CORE = (
+    "detach", "grad_fn", "is_leaf", "item", "output_nr", "register_hook", "retains_grad", "tolist", "_last_edge",
+)  # fmt: skip
+install(
+    {name: vars(Variable)[name] for name in _OF_THE_CORE}
+)  # so that `vars(Tensor)` shows all that a tensor can do
 install({name: own for name, own in vars(Tensor).items() if isinstance(own, property)})
 rule.bind(Tensor)
 Registry.functions = rule.FUNCTIONS

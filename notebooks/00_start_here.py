@@ -295,6 +295,6 @@ lab.reveal(gradient, x.grad)
 # print(y, x.grad)   # tensor(49., grad_fn=<PowBackward0>) tensor(28.)
 # ```
 #
-# **Where in the source?** `autograd_lab/ops/arithmetic.py`: each operation is a class that says what it
+# **Where in the source?** `autograd_lab/core/rules/arithmetic.py`: each operation is a class that says what it
 # computes and how a gradient goes back through it. **Exercises:** `exercises/00`. **Next:** notebook 01,
 # *Nudge and measure*.

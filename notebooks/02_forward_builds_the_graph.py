@@ -305,6 +305,6 @@ lab.reveal(two_edges, edges(r))
 # print(c.grad_fn.next_functions)     # ((<MulBackward0 object at ...>, 0), (None, 0))
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/node.py`: a node and its edges. **Exercises:** `exercises/02`.
+# **Where in the source?** `autograd_lab/core/node.py`: a node and its edges. **Exercises:** `exercises/02`.
 # **Next:** notebook 03,
 # *One node, one rule*.

@@ -289,6 +289,6 @@ lab.reveal(saves, next(name for name in results if hasattr(results[name].grad_fn
 # print((a * b).grad_fn(torch.tensor(10.0)))   # (tensor(50., ...), tensor(20., ...))
 # ```
 #
-# **Where in the source?** `autograd_lab/ops/arithmetic.py`: every rule is a class with its forward and its
+# **Where in the source?** `autograd_lab/core/rules/arithmetic.py`: every rule is a class with its forward and its
 # `vjp` side by side. **Exercises:** `exercises/03`. **Next:** notebook 04, *Backward, node by node*, where
 # messages meet.

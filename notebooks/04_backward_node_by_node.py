@@ -401,5 +401,5 @@ lab.reveal(left_by_children_first, total[accumulator])
 # print(b.grad_fn(torch.tensor(24.0)))   # RuntimeError: its saved values are freed (notebook 06)
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/engine.py`: the loop you just wrote. **Exercises:**
+# **Where in the source?** `autograd_lab/core/engine.py`: the loop you just wrote. **Exercises:**
 # `exercises/04`. **Next:** notebook 05, *Who keeps a gradient?*

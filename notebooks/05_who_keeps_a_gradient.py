@@ -292,5 +292,5 @@ lab.reveal(held, x.grad)
 # print(x.grad, h.grad)    # tensor(24.) tensor(12.)
 # ```
 #
-# **Where in the source?** `AccumulateGrad` in `autograd_lab/autograd/node.py`. **Exercises:**
+# **Where in the source?** `AccumulateGrad` in `autograd_lab/core/node.py`. **Exercises:**
 # `exercises/05`. **Next:** notebook 06, *What the graph remembers*.

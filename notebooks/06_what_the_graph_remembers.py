@@ -307,5 +307,5 @@ lab.reveal(switch, next(name for name in names if hasattr(a, name)))  # the othe
 # y.backward()   # RuntimeError: Trying to backward through the graph a second time ...
 # ```
 #
-# **Where in the source?** `release` and `unpack` in `autograd_lab/autograd/node.py`. **Exercises:**
+# **Where in the source?** `release` and `unpack` in `autograd_lab/core/node.py`. **Exercises:**
 # `exercises/06`. **Next:** notebook 07, *Switching it off*.

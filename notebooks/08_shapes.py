@@ -316,5 +316,5 @@ lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()))
 # print(x.grad.shape, b.grad.shape)   # torch.Size([3, 1]) torch.Size([4])
 # ```
 #
-# **Where in the source?** `sum_to` in `autograd_lab/autograd/metadata.py`: you write your own in
+# **Where in the source?** `sum_to` in `autograd_lab/core/array_or_tensor.py`: you write your own in
 # `exercises/08`. **Next:** notebook 09, *What backward(v) means*.

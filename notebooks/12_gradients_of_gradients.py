@@ -310,5 +310,5 @@ lab.reveal(fills, x.grad is not None)
 # print(torch.autograd.grad(g, x))    # (tensor(30.),)
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/engine.py`: with `create_graph` the pass runs with recording
+# **Where in the source?** `autograd_lab/core/engine.py`: with `create_graph` the pass runs with recording
 # switched on. **Exercises:** `exercises/12`. **Next:** *Train, debug, build*.

@@ -29,14 +29,13 @@ class _Waiting:
     aged = 0  # how many objects count as old since, unseen by the collector
 
 
-def numbers(k):
-    """The creation numbers of the `k`-th LARGE nodes, negated. Before the first of them is given out, the collector is seen to."""
+def grow(k):
+    """The `k`-th LARGE nodes are about to be made: see to the collector."""
     before, _Waiting.blocks = _Waiting.blocks, sys.getallocatedblocks()
     if k and _Waiting.blocks - before > LARGE:
         _put_off()
     else:
         _take_up()
-    return range(-1 - k * LARGE, -1 - (k + 1) * LARGE, -1)
 
 
 def pause():
@@ -103,4 +102,4 @@ def _take_up():
             gc.set_threshold(young, middle, old)
 
 
-__all__ = ["LARGE", "go_on", "hold", "numbers", "pause", "paused", "release"]
+__all__ = ["LARGE", "go_on", "grow", "hold", "pause", "paused", "release"]

@@ -2,17 +2,7 @@
 
 import re
 
-FREED_TEXT = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
-    "tensors after calling backward."
-)
-
-DETACHED_TEXT = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
-    "This is not supported, please use out-of-place `.detach()` instead"
-)
+from ..core.node import DETACHED_TEXT, FREED_TEXT
 
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
@@ -92,10 +82,9 @@ def short_name(node):
     return re.sub(r"Backward0?(\d*)$", r"\1", type(node).name(node))
 
 
-def modified_text(node, t, i):
-    """The message for saved tensor number `i` of `node`, which is `t`, overwritten since it was saved."""
+def modified_text(node, t, i, expected):
+    """The message for saved tensor `i` of `node`, which is `t`, overwritten since it was saved at version `expected`."""
     nr = node.result_number(i)
-    expected = node.versions[i] if node.versions is not None else 0
     return overwritten_text(t, node if nr is not None else None, nr, expected)
 
 
@@ -122,3 +111,9 @@ def transformed_text(method, more=""):
         "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
         f"{method}() outside of a function being transformed instead."
     )
+
+
+__all__ = [
+    "CPP_NAMES", "DETACHED_TEXT", "FREED_TEXT", "INFERENCE_SAVED", "TYPE_NAMES", "modified_text", "no_forward_mode", "not_for", "other_type", "overwritten_text",
+    "short_name", "tensor_type", "transformed_text", "type_name",
+]  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 
 from .errors import type_name
 from .formulas import in_formula
+from .handed import recorded_vjp
 from .memory import copied, geometry, place_in, put, shares_places
 from .metadata import cast, sum_to
 from .modes import THREAD, _Switch
@@ -253,7 +254,7 @@ class Level:
         if node is None or all(tangents is None for tangents in moves):
             return
         rule = type(node)  # the attributes of the node of a custom Function itself are the user's
-        if rule.kind == "function" or rule.result_names:
+        if rule.kind == "function" or any(nr is not None for _where, nr, _users in rule.save_plan):
             self.results[node] = moves
 
     # -- operations -----------------------------------------------------------------------------------
@@ -748,7 +749,9 @@ class _Operation:
                 node = _node_of(self.rule, inputs, (out,), self.args, [k == i for k in range(len(inputs))])
                 self.vjps[i] = node, _saved_by(node, (out,))
             node, saved = self.vjps[i]
-            value = node.vjp(cast(v if v._data.shape == shape else v.expand(shape), dtype), *saved)
+            value = recorded_vjp(self.rule)(
+                node, cast(v if v._data.shape == shape else v.expand(shape), dtype), *saved
+            )
             value = value[i] if isinstance(value, tuple) else value
             if value is not None:
                 total = value if total is None else total + value
@@ -808,7 +811,7 @@ class _RecordedVJP:
             None if slot is None else wrap(np.zeros(*kind), slot)
             for slot, kind in zip(self._slots, self._outputs, strict=True)
         ]
-        sent = node.vjp(us[0] if rule.plain else us, *_saved_by(node, outputs))
+        sent = recorded_vjp(rule)(node, us[0] if rule.plain else us, *_saved_by(node, outputs))
         self._roots = []
         for i, (x, g) in enumerate(zip(inputs, sent if isinstance(sent, tuple) else (sent,), strict=False)):
             if which[i] and g is not None:
@@ -887,12 +890,14 @@ def _add(arrived, node, nr, g):
 
 def _run(node, slots):
     """What `node` sends on."""
-    from .metadata import fold
+    from .metadata import unbroadcast
 
     rule = type(node)
-    sent = in_formula(rule, rule.vjp, node, slots[0] if node.plain else slots, *rule.unpack(node, True))
+    sent = in_formula(
+        rule, recorded_vjp(rule), node, slots[0] if node.plain else slots, *rule.unpack(node, True)
+    )
     if node.fold is not None:
-        return fold(node, sent)
+        return unbroadcast(node, sent)
     return sent if isinstance(sent, tuple) else (sent,)
 
 

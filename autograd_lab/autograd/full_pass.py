@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from ..core.engine import BackwardPass, count_dependencies, needed_nodes
+from ..core.hooks import run_before
+from ..core.node import run_formula
 from . import anomaly, collector
-from .engine import BackwardPass, count_dependencies
-from .formulas import in_formula
 from .halves import HALF, in_single
 from .handed import hand, take_back
-from .hooks import as_tensor, keep_gradient, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
+from .hooks import as_tensor, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted
 from .modes import THREAD
-from .needed import needed_nodes
-from .node import AccumulateGrad, Node
+from .node import AccumulateGrad
 from .seams import DOORS
 from .threads import in_another_thread
 
@@ -23,7 +23,6 @@ DEEP = 50
 class FullPass(BackwardPass):
     """The reverse pass of `backward` and `grad`.
 
-    captures      None, or {node: [(output_nr, place)]}: gradients wanted by autograd.grad, stored in `captured`
     only          None, or nodes to run for backward(inputs=...)
     """
 
@@ -33,11 +32,9 @@ class FullPass(BackwardPass):
     express = None  # what takes the place of the loop in a pass that nobody watches (see seams.py)
 
     def __init__(self, roots, keep_graph, create_graph, captures=None, only=None, call="backward"):
-        self.captures = captures
         self.only = only
-        self.captured = {}
         self.root = roots[0][0][0] if len(roots) == 1 else None
-        super().__init__(roots, keep_graph, create_graph, call)
+        super().__init__(roots, keep_graph, create_graph, captures, call)
 
     def _count(self, roots):
         state = THREAD.state
@@ -50,7 +47,7 @@ class FullPass(BackwardPass):
             self.expected = expected_in(self.deps)
             self.tensors = self.tensors or self.expected is not None
         if part:
-            self.needed = needed_nodes(roots, self.deps, self.captures or (), self.only or ())
+            self.needed = needed_nodes(self.deps, self.captures or (), self.only or ())
         if not (part or self.tensors) and self.watch is None:
             self.express = DOORS.loop
 
@@ -136,11 +133,8 @@ class FullPass(BackwardPass):
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(node, slots)  # before its hooks; those of a node that stops here come first
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
-        leaf_hooks = leaf._meta.hooks if leaf is not None and not isinstance(leaf._edge, Node) else None
-        if leaf_hooks:
-            slots = [self._tensor_hooks(node, 0, leaf_hooks, slots[0])]
         if hooks is not None:
-            slots = self._hooks_before(node, slots)
+            slots = run_before(self, node, slots)
         if self.needed is not None and not self.needed[node]:
             self._capture(node, slots)
             return None
@@ -169,35 +163,18 @@ class FullPass(BackwardPass):
             return grads  # of a list PyTorch computes all or none
         return [g if want else None for g, want in zip(grads, wanted, strict=True)]
 
-    def _capture(self, node, slots):
-        for nr, place in self.captures[node]:
-            self.captured[place] = slots[nr]
-
     def _vjp(self, rule, node, slots, values):
         if slots[0] is None and node.skips_undefined and not any([s is not None for s in slots]):
             # The saved values were unpacked all the same: PyTorch looks at them, and complains of what was freed.
             return (None,) * len(node._edges)
         g = slots[0] if node.plain else slots
         if self.tensors:
-            return in_formula(rule, rule.vjp, node, g, *values)
+            return run_formula(node, g, values)
         if rule.widens and (g.dtype is HALF if type(g) is _ARRAY else _is_half(slots)):
             return in_single(rule.vjp)(node, g, *values)
         return rule.vjp(node, g, *values)
 
-    def _hooks_before(self, node, slots):
-        hooks = node.hooks
-        slots = list(slots)
-        for nr, table in list(hooks.tensor):
-            slots[nr] = self._tensor_hooks(node, nr, table, slots[nr])
-        for nr, ref in list(hooks.retain.items()):
-            t = ref()
-            if t is not None and slots[nr] is not None:
-                keep_gradient(t, slots[nr])
-                if self.watch is not None:
-                    self.watch.retained(self, t, slots[nr])
-        return slots
-
-    def _tensor_hooks(self, node, nr, table, g):
+    def with_tensor_hooks(self, node, nr, table, g):
         if not table:
             return g
         given = hand(self, node, "tensor", (g,))

@@ -243,13 +243,13 @@ class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch
         state = THREAD.state
         if state.mutation is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        self._hooks.__enter__()
         state.mutation = self
+        self._hooks.__enter__()  # which refreshes the state
         return self
 
     def __exit__(self, *exc):
         THREAD.state.mutation = None
-        self._hooks.__exit__()
+        self._hooks.__exit__()  # which refreshes the state
         self.clear()
 
 

@@ -4,6 +4,8 @@ The engine computes with arrays, the user sees tensors. What is one array for th
 writes into it changes every message that lies in the same memory: `a + b` sends one array to both.
 """
 
+import functools
+
 from .formulas import in_formula
 from .hooks import as_tensor
 from .modes import THREAD
@@ -58,25 +60,27 @@ def put_back(run, grads, given):
                     run.captured[place] = t._data
 
 
-def call(node, grads):
-    """What `node(*grads)` gives: one gradient per operand, as the rule makes them."""
-    count = 1 if node.plain else node.n_outputs
-    if len(grads) != count:
-        raise TypeError(f"expected {count} arguments, got {len(grads)} instead")
-    for i, g in enumerate(grads):
-        if not isinstance(g, Variable | None):
-            raise TypeError(f"argument {i} is not a Variable")
+def formula(node, g, values, by_hand):
+    """The rule of `node` on Tensors, in a pass that is recorded or because the user calls the node, with PyTorch's own steps."""
+    if not by_hand:
+        return in_formula(type(node), recorded_vjp(type(node)), node, g, *values)
     state = THREAD.state
     before, state.calling = state.calling, True
     try:
-        values = node.unpack(True)  # which complains of what was freed, even if nothing arrived
-        if node.skips_undefined and all(g is None for g in grads):
+        if node.skips_undefined and (g is None if node.plain else all(one is None for one in g)):
             return (None,) * len(node._edges)
-        out = in_formula(node, node.vjp, grads[0] if node.plain else list(grads), *values)
+        return in_formula(node, functools.partial(recorded_vjp(type(node)), node), g, *values)
     finally:
         state.calling = before
-    out = out if isinstance(out, tuple) else (out,)
-    return tuple([fn and g for g, (fn, _) in zip(out, node.next_functions, strict=False)])
 
 
-__all__ = ["as_tensors", "call", "hand", "put_back", "take_back"]
+def recorded_vjp(rule):
+    """The VJP of a rule for Tensors: where PyTorch records other steps than the formula's own, those."""
+    return PARITY.get(rule) or rule.vjp
+
+
+PARITY: dict = {}
+"""{rule: its VJP for Tensors} of rules of the core whose formula PyTorch records in other steps; ops/parity.py fills it."""
+
+
+__all__ = ["PARITY", "as_tensors", "formula", "hand", "put_back", "recorded_vjp", "take_back"]

@@ -1,16 +1,17 @@
-"""Hooks: the user's functions that see gradients pass, and may change them.
+"""Hooks that PyTorch has besides those of core/hooks.py: of nodes, and after accumulation; and its checks of what they return.
 
 For a non-leaf they run in this order: tensor hooks, then the capture of retain_grad, then the node's pre-hooks, the
 node, its post-hooks. For a leaf: tensor hooks, pre-hooks of its AccumulateGrad, accumulation, post-accumulate hooks,
-post-hooks. Each sees what the ones before it changed. Tensor hooks live on the node that made the tensor, so a hook
-registered before an in-place operation stays with the old value.
+post-hooks. Each sees what the ones before it changed.
 """
 
 import itertools
 import weakref
 
+from ..core.hooks import HookDict, NodeHooks, as_tensor, keep_gradient
+from ..core.seams import CLASSES
 from .errors import tensor_type, type_name
-from .variable import Registry, Variable, wrap
+from .variable import Registry, Variable
 
 _ids = itertools.count()
 
@@ -51,30 +52,6 @@ class RemovableHandle:
 
     def __exit__(self, *exc):
         self.remove()
-
-
-class HookDict(dict):
-    """A dict of hooks that handles can refer to weakly."""
-
-    __slots__ = ("__weakref__",)
-
-
-class NodeHooks:
-    """The hooks of one node, and the user's notes on it."""
-
-    __slots__ = ("metadata", "post", "pre", "retain", "tensor")
-
-    def __init__(self):
-        self.tensor = []  # [(output number, HookDict)], in the order of registration
-        self.retain = {}  # output number -> weak reference to the tensor that keeps its gradient
-        self.pre = HookDict()
-        self.post = HookDict()
-        self.metadata = {}
-
-
-def as_tensor(g):
-    """A gradient as the user may see it."""
-    return g if g is None or isinstance(g, Variable) else wrap(g)
 
 
 def run_tensor_hooks(hooks, g):
@@ -147,17 +124,10 @@ def run_node_hooks(hooks, grads, *context):
     return grads
 
 
-def keep_gradient(t, g):
-    """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
-    meta = t._ensure_meta()
-    old = meta.grad
-    if isinstance(g, Variable):
-        meta.grad = g.clone() if old is None else old + g
-    else:
-        meta.grad = wrap(g.copy() if old is None else old._data + g)
-
+CLASSES["RemovableHandle"] = RemovableHandle
+HookDict.__module__ = __name__  # modules are pickled with it
 
 __all__ = [
-    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_post_accumulate_hooks",
+    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "keep_gradient", "run_node_hooks", "run_post_accumulate_hooks",
     "run_tensor_hooks",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ so that the view's size, strides and offset find the same elements in it.
 
 import numpy as np
 
-from .modes import WATCHERS, watcher
+from ..core.array_or_tensor import zeros
 from .variable import Variable, wrap
 
 # -- elements that share places -----------------------------------------------------------------------
@@ -156,16 +156,6 @@ def beyond(size, stride, offset, memory):
     )
 
 
-def zeros(size, like):
-    """Zeros of the kind and type of `like`."""
-    if not isinstance(like, Variable):
-        return np.zeros(size, like.dtype)
-    out = wrap(np.zeros(size, like._data.dtype))
-    if WATCHERS:
-        watcher().followed(out, (like,))
-    return out
-
-
 def put(part, values):
     """Write `values`, or a number, over `part`, a view of what the formula itself has made."""
     if not isinstance(part, Variable):
@@ -215,3 +205,9 @@ def shared_out(memory, size, stride, offset):
         return memory.div_(wrap(count.astype(memory._data.dtype)))
     memory /= count
     return memory
+
+
+__all__ = [
+    "added", "beyond", "check_apart", "check_overlap", "check_partly", "copied", "geometry", "has_no_gaps", "overlap_error", "overlapping", "place_in",
+    "put", "repeats_places", "same_elements", "seen", "settled", "shared_out", "shares_places", "span", "zeros",
+]  # fmt: skip

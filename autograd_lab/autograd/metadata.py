@@ -5,14 +5,12 @@ another shape or type while its graph lives. Then a gradient that broadcasting m
 refused; another type is converted, also to the one that `t.grad_dtype` asks for.
 """
 
-import functools
 import weakref
 
-import numpy as np
-
+from ..core.array_or_tensor import cast, sum_rows, sum_to, unbroadcast
 from .errors import CPP_NAMES
 from .modes import THREAD
-from .variable import OWN_TYPE, Variable, pair_of, wrap
+from .variable import OWN_TYPE, pair_of
 
 EXPECTED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 """{node: {output_nr: (shape, dtype)}} where that is not what the formulas make: `.data` was replaced by another shape or type, or
@@ -75,67 +73,9 @@ def expected_in(nodes):
     return {node: EXPECTED[node] for node in alive if node in nodes} or None
 
 
-def cast(g, dtype):
-    """`g`, an array or a Tensor, in the NumPy type `dtype`."""
-    if isinstance(g, Variable):
-        return g if g._data.dtype == dtype else g.to(wrap(np.empty(0, dtype)).dtype)
-    return g if g.dtype == dtype else g.astype(dtype)
-
-
-@functools.lru_cache(maxsize=64)
-def ones(shape, dtype):
-    """Ones to multiply with: a product adds up the rows or columns of a matrix in a third of the time of a reduction."""
-    made = np.ones(shape, dtype)
-    made.flags.writeable = False  # it is lent to everybody
-    return made
-
-
-MANY = 4096
-"""Of more rows than this a reduction adds up more accurately than a product, and there are no ones kept for them."""
-
-
-def sum_rows(x):
-    """The sum over the rows of a matrix of floats (of its first dim: a vector gives a number)."""
-    return ones(len(x), x.dtype).dot(x) if len(x) <= MANY else np.add.reduce(x, 0)
-
-
-def sum_to(g, shape):
-    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
-    if isinstance(g, Variable):
-        return g.sum_to_size(shape)
-    if g.shape[1:] == shape and g.ndim == 2 and g.dtype.kind == "f":
-        return sum_rows(g)  # what was added to each row
-    lead = len(g.shape) - len(shape)
-    dims = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
-    )
-    if dims:
-        g = g.sum(axis=dims, keepdims=True)
-    return g.reshape(shape)
-
-
 def summed(g, shape):
     """`sum_to` in the rule of a node, for a pass. Where the user calls a node, PyTorch leaves the copies unsummed, and so does this."""
     return g if g.shape == shape or THREAD.state.calling else sum_to(g, shape)
-
-
-def fold(node, grads):
-    """Undo broadcasting and promotion: each gradient gets the shape and dtype its operand had.
-
-    What was copied along a dim in the forward is summed along it on the way back.
-    """
-    folded = []
-    for g, (shape, dtype) in zip(grads if type(grads) is tuple else (grads,), node.fold, strict=True):
-        if g is not None:
-            if g.shape != shape:
-                g = sum_to(g, shape)
-            if isinstance(g, Variable):
-                if g._data.dtype != dtype:
-                    g = cast(g, dtype)
-            elif g.dtype != dtype:
-                g = g.astype(dtype)
-        folded.append(g)
-    return tuple(folded)
 
 
 def fitted(g, shape, dtype, i, sender=""):
@@ -171,3 +111,9 @@ def fitted_to(t, edge, g, run):
             if at == edge:
                 return fitted(g, data.shape, data.dtype, i, sender.name())
     return fitted(g, data.shape, data.dtype, 0)
+
+
+__all__ = [
+    "EXPECTED", "cast", "expected_in", "fitted", "fitted_to", "gradient_type", "note_replaced", "note_type", "set_gradient_type", "sum_rows", "sum_to",
+    "summed", "unbroadcast",
+]  # fmt: skip

@@ -1,21 +1,18 @@
-"""The switches: whether operations are recorded, and who is looking on. One State for each thread.
-
-Operations read two flags. `grad` says whether to record. `special` is set while anything unusual is going on (a
-recorder, hooks on saved tensors, anomaly mode, inference mode, dual numbers): only then do they leave the fast path.
-"""
+"""The switches that PyTorch has besides those of core/modes.py: inference mode, anomaly mode, hooks on saved tensors, and more."""
 
 import contextvars
 import functools
 import inspect
-import threading
 import warnings
 
 import numpy as np
 
-from .watch import NOBODY
+from ..core import modes as core
+from ..core.modes import THREAD, WATCHERS, watcher
+from ..core.seams import CLASSES
 
 
-class State:
+class State(core.State):
     """The switches of one thread."""
 
     __slots__ = (
@@ -26,30 +23,23 @@ class State:
         "check_nan",
         "creation_hooks",
         "dual",
-        "formula",
-        "grad",
         "in_creation_hook",
         "inference",
         "mutation",
         "quiet",
-        "run",
         "running",
         "saved_hooks",
         "saved_hooks_disabled",
-        "special",
         "transforms",
-        "watch",
     )
 
     def __init__(self):
-        self.grad = True
+        super().__init__()
         self.asked = (
             False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
         )
-        self.special = False
         self.inference = False
         self.calling = False  # whether the user calls a node: see Node.__call__
-        self.watch = None  # a recorder (see tracing/recorder.py) that is told of everything
         self.saved_hooks = []  # pairs (pack, unpack), innermost last
         self.saved_hooks_disabled = []  # the messages of disable_saved_tensors_hooks
         self.creation_hooks = []
@@ -57,7 +47,6 @@ class State:
         self.anomaly = False
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
-        self.formula = False  # whether what runs is the formula of a VJP that is itself recorded
         self.again = (
             False  # whether what runs now runs again on the same graph, as under vmap: passes keep it
         )
@@ -66,12 +55,9 @@ class State:
         self.mutation = (
             None  # the open allow_mutation_on_saved_tensors, which is told before memory is written
         )
-        # NumPy warns of 1/0 and overflow, PyTorch does not. Running a function in a context of its own, where
-        # the warnings are off, costs 30 ns; np.errstate costs 1,200 and np.seterr would change the user's session.
-        context = contextvars.Context()
-        context.run(np.seterr, all="ignore")
-        self.run = context.run
-        (self.quiet,) = context.items()  # NumPy's variable for this, and what it holds there
+        (self.quiet,) = self.run(
+            contextvars.copy_context
+        ).items()  # NumPy's variable for its warnings, and what it holds in `run`
 
     def refresh(self):
         """Recompute `special` after a change."""
@@ -83,6 +69,7 @@ class State:
             or self.anomaly
             or self.inference
             or self.dual is not None
+            or self.mutation is not None
             or self.watch is not None
         )
 
@@ -94,26 +81,12 @@ class State:
         """Switch recording on or off, telling the recorder if there is one."""
         if self.inference:
             self.asked = on
-        elif on != self.grad:
-            self.grad = on
-            if self.watch is not None:
-                self.watch.mode(on)
+        else:
+            super().set_grad(on)
 
 
-class _Thread(threading.local):
-    def __init__(self):
-        self.state = State()
-
-
-THREAD = _Thread()
-
-WATCHERS: list = []
-"""The recorders at work, of all threads: what happens beside operations asks this list first, which costs next to nothing."""
-
-
-def watcher():
-    """What watches this thread, to be told of an event; NOBODY if nothing does. Ask first whether there are WATCHERS at all."""
-    return THREAD.state.watch or NOBODY
+CLASSES["State"] = State
+THREAD.state = State()  # the one of the core that was there is not in use yet
 
 
 def is_grad_enabled():
@@ -293,3 +266,9 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
 
     def __exit__(self, *exc):
         self._switch(THREAD.state, *self._before)
+
+
+__all__ = [
+    "THREAD", "WATCHERS", "State", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+    "set_grad_enabled", "set_multithreading_enabled", "watcher",
+]  # fmt: skip

@@ -1,46 +1,36 @@
-"""How an operation becomes a node.
+"""What recording has besides core/record.py because PyTorch has it: several outputs, overlapping memory, types that must fit."""
 
-Every operation of the library ends here (the few hottest have this written out in ops/rule.py): compute with NumPy, wrap
-the result and, if recording is on and some operand wants a gradient, make a node that remembers the way back.
-"""
-
-import numpy as np
-
+from ..core import record as core
+from ..core.node import make_node
+from ..core.record import (
+    apply_view,
+    edges_of,
+    finish,
+    finish_inplace,
+    forward_of,
+    inplace_node,
+    node_for,
+    overwrite,
+    wanted,
+    write,
+)
+from ..core.seams import DOORS
 from . import anomaly
-from .halves import HALF, in_single
+from .errors import TYPE_NAMES
+from .halves import in_single
 from .memory import check_overlap, same_elements, settled, shares_places
-from .modes import THREAD, WATCHERS, watcher
-from .node import count_down, new, save
-from .saved import as_packed, stand_in
-from .variable import INFERENCE, NO_EDGE, Registry, bump_version, find_edge, wrap
-from .views import DEFAULT, check_writable, make_view, rebase_history
+from .modes import THREAD
+from .variable import INFERENCE, NO_EDGE, wrap
+from .views import DEFAULT, check_writable, make_view
 
 
-def edges_of(inputs):
-    """The edges of some operands: where their gradients are to go."""
-    return tuple([t._edge or find_edge(t) for t in inputs])
-
-
-def wanted(edges):
-    """Whether anybody behind these edges wants a gradient."""
-    for edge in edges:  # noqa: SIM110 - a generator in `any` costs five times as much
-        if edge is not NO_EDGE:
-            return True
-    return False
-
-
-def make_node(rule, edges, args=(), saved=()):
-    """A node of class `rule`, made now."""
-    node = new(rule)
-    node._next = edges
-    node.priority = count_down()
-    node.args = args
-    node.fold = node.hooks = node.versions = None
-    if saved:
-        save(node, saved)
-    else:
-        node.saved = ()
-    return node
+def copy_of(t, edge):
+    """A clone of `t` whose gradient goes where that of `t` went, and that moves as `t` did."""
+    copy = core.copy_of(t, edge)
+    dual = THREAD.state.dual
+    if dual is not None:
+        dual.copied(copy, t)
+    return copy
 
 
 def apply(rule, inputs, *args):
@@ -48,56 +38,18 @@ def apply(rule, inputs, *args):
 
     Returns a new Tensor, or a tuple of them if the rule has several outputs.
     """
+    if rule.plain:
+        out = core.apply(rule, inputs, *args)
+        if out._edge is not NO_EDGE and out._data.dtype.kind != "f":
+            raise RuntimeError(f"Autograd not support dtype: {TYPE_NAMES[out._data.dtype.name]}")
+        return out
     state = THREAD.state
     arrays = [t._data for t in inputs]
-    forward = rule.forward
-    if rule.widens and arrays and arrays[0].dtype is HALF:
-        forward = in_single(forward, rule.rounds_numbers)
-    data = state.run(forward, *arrays, *args)
-    if not rule.plain:
-        return _apply_multi(state, rule, inputs, data, args)
+    parts = state.run(forward_of(rule, arrays), *arrays, *args)
+    own = arrays[0]  # a result is never the operand itself, even if sorting one element changes nothing
     if rule.layout is not None:
-        data = rule.layout(data, inputs[0]._data)
-    out = wrap(data)
-    node = None
-    if state.grad:
-        edges = edges_of(inputs[: rule.operands])
-        if wanted(edges):
-            if data.dtype.kind != "f":
-                from .errors import TYPE_NAMES
-
-                raise RuntimeError(f"Autograd not support dtype: {TYPE_NAMES[data.dtype.name]}")
-            node = node_for(rule, edges, inputs, (out,), args)
-            out._edge = node
-    if state.special:
-        finish(state, rule, inputs, (out,), node, args)
-    return out
-
-
-def node_for(rule, edges, inputs, outputs, args):
-    """A node of class `rule` that keeps what the rule says it saves; no results if `outputs` is None."""
-    if rule.shape_names:
-        args = (*args, *[inputs[i]._data.shape for i in rule.shape_names])
-    saved = ()
-    if rule.saves:
-        saved = []
-        for _name, where, nr, users in rule.save_plan:
-            if nr is None and (users is None or any(edges[i] is not NO_EDGE for i in users)):
-                saved.append(inputs[where])
-            elif nr is None or outputs is None:
-                saved.append(None)
-            else:
-                out = outputs[nr]
-                saved.append(wrap(out._data, NO_EDGE, out._shared_box()))
-        saved = (*saved, *inputs[len(rule.inputs) :]) if rule.saves_rest else tuple(saved)
-    return make_node(rule, edges, args, saved)
-
-
-def _apply_multi(state, rule, inputs, data, args):
-    own = inputs[0]._data  # a result is never the operand itself, even if sorting one element changes nothing
-    if rule.layout is not None:
-        data = [rule.layout(d, own) for d in data]
-    outputs = tuple([wrap(d if d is not own else d.copy()) for d in data])
+        parts = [rule.layout(part, own) for part in parts]
+    outputs = tuple([wrap(part if part is not own else part.copy()) for part in parts])
     node = None
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
@@ -110,27 +62,6 @@ def _apply_multi(state, rule, inputs, data, args):
     if state.special:
         finish(state, rule, inputs, outputs, node, args)
     return outputs
-
-
-def apply_view(rule, x, data, *args):
-    """Record that `data`, a NumPy view of the memory of `x`, was taken; returns the view Tensor."""
-    state = THREAD.state
-    node = None
-    edge = NO_EDGE
-    if state.grad:
-        link = x._edge or find_edge(x)
-        if link is not NO_EDGE:  # node_for, written out: views are made often and save nothing
-            node = new(rule)
-            node._next = (link,)
-            node.priority = count_down()
-            node.args = (*args, x._data.shape) if rule.shape_names else args
-            node.saved = ()
-            node.fold = node.hooks = node.versions = None
-            edge = node
-    out = make_view(x, data, edge)
-    if state.special:
-        finish(state, rule, (x,), (out,), node, args)
-    return out
 
 
 def apply_views(rule, x, parts, creation, *args):
@@ -168,27 +99,8 @@ def apply_inplace(rule, inputs, *args, name=None):
     check_fits(target, data)
     if fills and shares_places(target):
         data = settled(target, data)
-    node = None
-    if state.grad:
-        edges = edges_of(inputs[: rule.operands])
-        if wanted(edges):
-            node = inplace_node(rule, inputs, edges, args)
+    node = inplace_node(state, rule, inputs, args)
     return overwrite(state, rule, inputs, data, node, name or rule.op + "_", args)
-
-
-def overwrite(state, rule, inputs, data, node, name, args):
-    """The second half of an in-place operation: `data` becomes the value of its first operand, `node` its history."""
-    target = inputs[0]
-    tangent = state.dual.before_write(rule, inputs, data, args) if state.dual is not None else None
-    write(target, data)
-    if node is not None:
-        refresh_results(node, rule, target)
-        rebase_history(target, node)
-    if tangent is not None:
-        state.dual.written(target, tangent, node)
-    if state.special:
-        finish_inplace(state, rule, inputs, target, node, name, args)
-    return target
 
 
 _FILLS = frozenset([
@@ -196,46 +108,6 @@ _FILLS = frozenset([
     "MaskedFillBackward0", "MaskedFillBackward1", "ThresholdBackward1", "ZeroBackward0",
 ])  # fmt: skip
 """These may write where places share memory: one number everywhere, in each place by itself, or (with a warning of its own) by index."""
-
-
-def inplace_node(rule, inputs, edges, args):
-    """The node of an in-place operation: the old value of its target is saved as a copy, with its history.
-
-    An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
-    itself it would make node and tensor hold each other for ever.
-    """
-    target = inputs[0]
-    old = copy_of(target, edges[0]) if rule.saves_first(edges) else target
-    others = [stand_in(t, edges[0]) if t is target else t for t in inputs[1:]]
-    node = node_for(rule, edges, (old, *others), None, args)
-    if old is not target and old._edge is not NO_EDGE:
-        copy = old._edge  # PyTorch makes it after the node, and numbers them so
-        copy.priority, node.priority = node.priority, copy.priority
-    return node
-
-
-def copy_of(t, edge):
-    """A clone of `t` whose gradient goes where that of `t` went, and that moves as `t` did."""
-    if edge is not NO_EDGE:
-        edge = make_node(Registry.clone, (edge,), ("K",))
-    copy = wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data, edge)
-    dual = THREAD.state.dual
-    if dual is not None:
-        dual.copied(copy, t)
-    return copy
-
-
-def refresh_results(node, rule, target):
-    """A saved result of an in-place operation is the target's memory as it is after the write."""
-    if not rule.result_names:
-        return
-    saved = list(node.saved)
-    versions = list(node.versions or (0,) * len(saved))
-    for i, name in enumerate(rule.saves):
-        if name in rule.result_names:
-            saved[i] = wrap(target._data, NO_EDGE, target._shared_box())
-            versions[i] = target._box[0]
-    node.saved, node.versions = as_packed(node, saved, THREAD.state), tuple(versions)
 
 
 def check_fits(target, data):
@@ -247,8 +119,6 @@ def check_fits(target, data):
         )
     have, want = data.dtype, target._data.dtype
     if have is not want and RANK[have.kind] > RANK[want.kind]:
-        from .errors import TYPE_NAMES
-
         raise RuntimeError(
             f"result type {TYPE_NAMES[have.name]} can't be cast to the desired output type {TYPE_NAMES[want.name]}"
         )
@@ -258,49 +128,48 @@ RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Kinds of numbers by how much they hold: what is of a higher one cannot be written into a lower."""
 
 
-def write(target, data):
-    """Put the numbers `data` into the memory of `target` and count the write."""
-    if WATCHERS:
-        watcher().writing(target)
-    memory = target._data
-    if isinstance(memory, np.ndarray):
-        if target._box is not INFERENCE:
-            bump_version(target)
-        if not memory.flags.writeable:
-            # NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own.
-            memory = target._data = memory.copy()
-        np.copyto(memory, data, casting="unsafe")
-    else:
-        if target._box is not INFERENCE:
-            bump_version(target)
-        target._data = (
-            memory.dtype.type(data) if not isinstance(data, np.ndarray) else data.astype(memory.dtype)[()]
-        )
-    if target._box is INFERENCE:
-        bump_version(
-            target
-        )  # raises outside of inference mode; the write has happened by then, in PyTorch as well
+# -- what the core asks of the next wing ------------------------------------------------------------------
 
 
-def finish(state, rule, inputs, outputs, node, args):
-    """The end of an operation while something unusual is going on; see State.special."""
-    if state.inference and not any(o._meta is not None for o in outputs):
+def finished(state, rule, inputs, outputs, node, args):
+    """An operation has run, or (without a rule) the engine made a node, while something unusual goes on."""
+    if state.inference:
+        mark_inference(outputs)
+    if node is not None:
+        announce(state, node)
+    if state.dual is not None and rule is not None:
+        state.dual.propagate(rule, inputs, outputs, node, args)
+
+
+def mark_inference(outputs):
+    """What is made in inference mode counts no writes."""
+    if not any(out._meta is not None for out in outputs):
         for out in outputs:
             out._box = INFERENCE
-    if node is not None:
-        announce(state, node)
-    if state.dual is not None:
-        state.dual.propagate(rule, inputs, outputs, node, args)
-    if state.watch is not None:
-        state.watch.operation(rule, inputs, outputs, node, args)
 
 
-def finish_inplace(state, rule, inputs, target, node, name, args=()):
-    """The same for an in-place operation."""
-    if node is not None:
-        announce(state, node)
-    if state.watch is not None:
-        state.watch.written(rule, inputs, target, node, name, args)
+def overwriting(state, rule, inputs, data, node, args):
+    """Memory is about to be written while something unusual goes on. Gives what moves the tangent afterwards, or None."""
+    target = inputs[0]
+    if state.mutation is not None and target._box is not None and target._box is not INFERENCE:
+        state.mutation.before_write(target)
+    dual = state.dual
+    if dual is None:
+        return None
+    if (
+        node is not None
+        and node.saved
+        and node.saved[0] is not target
+        and core.saves_first(rule, wanted(node._edges))
+    ):
+        dual.copied(node.saved[0], target)
+    tangent = dual.before_write(rule, inputs, data, args)
+    return None if tangent is None else lambda node: dual.written(target, tangent, node)
+
+
+def halves(rule):
+    """What computes the `forward` of a rule on halves: in single precision, unless the rule itself is about number types."""
+    return in_single(rule.forward, rule.rounds_numbers) if rule.widens else rule.forward
 
 
 def announce(state, node):
@@ -316,3 +185,11 @@ def announce(state, node):
                 fn(node)
         finally:
             state.in_creation_hook = False
+
+
+DOORS.finish, DOORS.overwrite, DOORS.halves = finished, overwriting, halves
+
+__all__ = [
+    "RANK", "announce", "apply", "apply_inplace", "apply_view", "apply_views", "check_fits", "copy_of", "edges_of", "finish",
+    "finish_inplace", "inplace_node", "make_node", "node_for", "overwrite", "wanted", "write",
+]  # fmt: skip

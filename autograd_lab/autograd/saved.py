@@ -1,20 +1,30 @@
 """What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
 
+from ..core.node import FREED, Node, read_value, unpacked
+from ..core.seams import DOORS, extend
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, type_name
 from .modes import THREAD
 from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of, version_of, weak
 
 
-class _Freed(tuple):
-    """What stands in `saved` once the saved values are gone. Not empty, so that asking for them is noticed."""
+class PackedValues(tuple):
+    """What stands in `saved` if hooks have packed some of the values."""
 
     __slots__ = ()
 
-    def __repr__(self):
-        return "FREED"
+    def unpack(self, node, tensors):
+        """As Node.unpack: the values that are not packed first, then the others in the order in which they were packed."""
+        values = unpacked(node, self, tensors)
+        for i in node.packing_order(len(values)):
+            if isinstance(values[i], Packed):
+                t = values[i].unpack(node, i)
+                values[i] = t if tensors else t._data
+        return values
 
-
-FREED = _Freed((None,))
+    def read(self, node, i):
+        """What `_saved_<name>` gives for value `i`."""
+        one = self[i]
+        return one.unpack(node, i) if isinstance(one, Packed) else read_value(node, i, one)
 
 
 class Packed:
@@ -67,8 +77,8 @@ class Packed:
         return out
 
 
-def check_inference(node):
-    """Raise RuntimeError if `node`, which saves an inference tensor, may be asked for a gradient.
+def check_inference(t, node):
+    """Raise RuntimeError if `node`, which saves the inference tensor `t`, may be asked for a gradient.
 
     If torch.func made all leaves behind it, nobody will.
     """
@@ -153,14 +163,7 @@ class SavedTensor:
 
     def _replace(self, packed):
         node, i = self._node, self._i
-        node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
-
-
-def stand_in(t, edge):
-    """An alias to save for an operand `t` that is about to be overwritten; the message about that speaks of `t` itself."""
-    out = alias(t, edge)
-    out.stands_for = weak(t)
-    return out
+        node.saved = PackedValues((*node.saved[:i], packed, *node.saved[i + 1 :]))
 
 
 def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
@@ -183,15 +186,20 @@ def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
         )
 
 
-def as_packed(node, tensors, state):
+def as_packed(node, tensors):
     """What `node` saves of `tensors` while something unusual goes on: with hooks on saved tensors, what these made of them."""
-    if state.saved_hooks:
-        pack, unpack = state.saved_hooks[-1]
-        tensors = list(tensors)
-        for i in node.packing_order(len(tensors)):
-            if isinstance(tensors[i], Variable):
-                tensors[i] = Packed(tensors[i], pack, unpack, node.result_number(i), node)
-    return tuple(tensors)
+    hooks = THREAD.state.saved_hooks
+    if not hooks:
+        return tuple(tensors)
+    pack, unpack = hooks[-1]
+    tensors = list(tensors)
+    for i in node.packing_order(len(tensors)):
+        if isinstance(tensors[i], Variable):
+            tensors[i] = Packed(tensors[i], pack, unpack, node.result_number(i), node)
+    return PackedValues(tensors)
 
 
-__all__ = ["FREED", "Packed", "SavedTensor", "as_packed", "check_saved_hooks", "stand_in"]
+DOORS.keep, DOORS.refuse = as_packed, check_inference
+extend(Node, _raw_saved=lambda node, name: SavedTensor(node, name))
+
+__all__ = ["FREED", "Packed", "PackedValues", "SavedTensor", "as_packed", "check_saved_hooks"]

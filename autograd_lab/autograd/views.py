@@ -1,13 +1,18 @@
-"""Views and in-place writing: two tensors over one memory, and how history stays true when the memory changes.
+"""Views as PyTorch has them besides core/views.py: made in inference mode or by custom Functions, overlapping, of several outputs."""
 
-A view remembers its base, the first tensor of the family. All of a family share one version counter. When a member is
-written in place, the *base* gets the new history: a CopySlices node says "all of the old value, except this slice, which
-came out of that operation". Every other view then finds that its own history is out of date (its version differs) and
-makes it anew, as an AsStridedBackward0 on the base: "these elements of the base".
-"""
-
+from ..core import views as core
+from ..core.seams import CLASSES
+from ..core.views import (
+    as_strided_node,
+    check_writable,
+    make_view,
+    move_retention,
+    rebase_history,
+    set_history,
+)
 from ..layout import contiguous_format
 from .formulas import in_formula
+from .handed import recorded_vjp
 from .memory import (
     added,
     copied,
@@ -22,21 +27,9 @@ from .memory import (
     span,
     zeros,
 )
+from .metadata import unbroadcast
 from .modes import THREAD
-from .node import Node, count_down, new, weak
-from .saved import FREED
-from .variable import (
-    DEAD_END,
-    INFERENCE,
-    NO_EDGE,
-    OWN_TYPE,
-    AutogradMeta,
-    Registry,
-    Variable,
-    accumulator_of,
-    edge_of,
-    pair_of,
-)
+from .variable import Variable, pair_of, weak
 
 DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = (
     "default",
@@ -45,168 +38,82 @@ DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = (
     "inference",
     "custom",
 )
+"""How a view was made."""
 
 
-class ViewMeta(AutogradMeta):
-    """The meta of a view: its base, the edge it had when last looked at, and the version at that time."""
+class ViewMeta(core.ViewMeta):
+    """The meta of a view, which remembers how it was made."""
 
-    __slots__ = ("creation", "edge", "version")
+    __slots__ = ("creation",)
 
-    def __init__(self, base, edge, version, creation):
-        # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
-        self.requires_grad = self.retains_grad = False
-        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.detached = None
-        self.grad_dtype = OWN_TYPE
-        self.base = base
-        self.edge = edge
-        self.version = version
+    def __init__(self, source, edge, creation=DEFAULT):
+        super().__init__(source, edge)
+        if creation is DEFAULT:
+            state, parent = THREAD.state, source._meta
+            if state.inference:
+                creation = IN_INFERENCE
+            elif not state.grad:
+                creation = NO_GRAD
+            elif parent is not None and parent.base is not None:
+                creation = parent.creation
         self.creation = creation
 
-    def find_edge(self, t):
-        """The edge of the view `t`, made anew if the family was written to since."""
-        if self.edge is NO_EDGE and not self.base.requires_grad:
-            return accumulator_of(t) if self.requires_grad else NO_EDGE
-        if self.version != t._box[0] and THREAD.state.grad:
-            self.refresh(t)
-        if self.edge is not NO_EDGE:
-            return self.edge
-        return accumulator_of(t) if self.requires_grad else DEAD_END
-
-    def refresh(self, t):
-        """Make the history of the view `t` anew if the family was written to. Raises RuntimeError if that is not allowed."""
-        if self.version != t._box[0] and (self.edge is not NO_EDGE or self.base.requires_grad):
-            check_written_view(t, self, indirect=True)
-            self.set_edge(t, as_strided_node(t, self.base))
-
     def set_edge(self, t, edge):
-        """Give the view a new history, moving what retain_grad asked for to it."""
-        old, self.edge, self.version = self.edge, edge, t._box[0]
-        if self.retains_grad:
-            move_retention(t, old, edge)
+        super().set_edge(t, edge)
+        copy = self.base._edge
+        if isinstance(copy, CopySlices) and copy.seen_as is None:
+            copy.seen_as = weak(edge)  # the history of the view from the write on that made `copy`
 
-
-def move_retention(t, old, edge):
-    """`retain_grad` follows the tensor to its newest history."""
-    node, nr = pair_of(old)
-    if node is not None and node.hooks is not None:
-        node.hooks.retain.pop(nr, None)
-    node, nr = pair_of(edge)
-    if node is not None:
-        node._hooks().retain[nr] = weak(t)
-
-
-def make_view(source, data, edge=NO_EDGE, creation=DEFAULT):
-    """A view of `source` whose numbers are `data`, a NumPy view of its memory."""
-    t = new(Registry.tensor)
-    t._data = data
-    t._edge = None
-    state = THREAD.state
-    if source._box is INFERENCE:
-        t._box, t._edge, t._meta = INFERENCE, NO_EDGE, None
-        return t
-    box = t._box = source._shared_box()
-    if creation is DEFAULT:
-        if state.inference:
-            creation = IN_INFERENCE
-        elif not state.grad:
-            creation = NO_GRAD
-    parent = source._meta
-    if parent is not None and parent.base is not None:
-        if creation is DEFAULT:
-            creation = parent.creation
-        source = parent.base
-    t._meta = ViewMeta(source, edge, box[0], creation)
-    return t
-
-
-def check_written_view(t, meta, indirect=False):
-    """Raise RuntimeError if writing to this view (or, `indirect`, to its base) leaves its history undefined."""
-    if meta.creation is DEFAULT:
-        return
-    how = (
-        "is being modified inplace"
-        if not indirect
-        else "its base or another view of its base has been modified inplace"
-    )
-    node, nr = pair_of(meta.edge)
-    if node is not None:
-        from .errors import short_name
-
-        text = f"Output {nr} of {short_name(node)} is a view and {how}. "
-        if meta.creation is IN_INFERENCE or meta.creation is NO_GRAD:
-            where = (
-                ("inference", "in normal mode")
-                if meta.creation is IN_INFERENCE
-                else ("no_grad", "with grad mode enabled")
-            )
-            text = (
-                f"Output {nr} of {short_name(node)} is a view of a view which was created in {where[0]} mode and {how} "
-                f"{where[1]}. "
-            )
-    elif meta.creation is IN_INFERENCE:
-        text = f"A view was created in inference mode and {how} in normal mode. "
-    else:
-        text = f"A view was created in no_grad mode and {how} with grad mode enabled. "
-    if meta.creation is MULTI_OUTPUT:
-        text += (
-            "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
-            "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+    def check_written(self, indirect=False):
+        """Raise RuntimeError if writing to this view (or, `indirect`, to its base) leaves its history undefined."""
+        if self.creation is DEFAULT:
+            return
+        how = (
+            "is being modified inplace"
+            if not indirect
+            else "its base or another view of its base has been modified inplace"
         )
-    elif meta.creation is IN_CUSTOM:
-        text += (
-            "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
-            "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
-            "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
-        )
-    else:
-        block = "no_grad" if meta.creation is NO_GRAD else "inference_mode"
-        text += (
-            "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-            f"the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
-            "both outside (if you want the inplace to be tracked)."
-        )
-    raise RuntimeError(text)
+        node, nr = pair_of(self.edge)
+        if node is not None:
+            from .errors import short_name
 
-
-def check_writable(t, others=()):
-    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires grad, or a view of one."""
-    if not THREAD.state.grad:
-        return
-    if t._edge is NO_EDGE and all((o._edge or edge_of(o)) is NO_EDGE for o in others):
-        return
-    meta = t._meta
-    requires = t.requires_grad
-    if meta is not None and meta.base is not None and (requires or any(o.requires_grad for o in others)):
-        check_written_view(t, meta)
-        if requires and meta.base._last_edge() is NO_EDGE:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            text = f"Output {nr} of {short_name(node)} is a view and {how}. "
+            if self.creation is IN_INFERENCE or self.creation is NO_GRAD:
+                where = (
+                    ("inference", "in normal mode")
+                    if self.creation is IN_INFERENCE
+                    else ("no_grad", "with grad mode enabled")
+                )
+                text = (
+                    f"Output {nr} of {short_name(node)} is a view of a view which was created in {where[0]} mode and {how} "
+                    f"{where[1]}. "
+                )
+        elif self.creation is IN_INFERENCE:
+            text = f"A view was created in inference mode and {how} in normal mode. "
+        else:
+            text = f"A view was created in no_grad mode and {how} with grad mode enabled. "
+        if self.creation is MULTI_OUTPUT:
+            text += (
+                "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+                "to be modified inplace. You should replace the inplace operation by an out-of-place one."
             )
-    if requires and t._last_edge() is NO_EDGE:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        elif self.creation is IN_CUSTOM:
+            text += (
+                "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+                "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+                "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+            )
+        else:
+            block = "no_grad" if self.creation is NO_GRAD else "inference_mode"
+            text += (
+                "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+                f"the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
+                "both outside (if you want the inplace to be tracked)."
+            )
+        raise RuntimeError(text)
 
 
-def rebase_history(t, node):
-    """After `t` was written in place by the operation of `node`: give it (and its family) the new history."""
-    meta = t._meta
-    if meta is not None and meta.base is not None:
-        base = meta.base
-        copy = CopySlices(base, t, node)
-        old = base._edge
-        base._edge = copy
-        if base._meta is not None and base._meta.retains_grad:
-            move_retention(base, old, base._edge)
-        edge = as_strided_node(t, base)
-        copy.seen_as = weak(edge)
-        meta.set_edge(t, edge)
-    else:
-        old = t._edge
-        t._edge = node
-        if meta is not None and meta.retains_grad:
-            move_retention(t, old, t._edge)
-
-
-class AsStridedBackward0(Node):
+class AsStridedBackward0(core.AsStridedBackward0):
     """A view seen from its base: some elements of its memory.
 
     Math: y = as_strided(a, size, stride, storage_offset).   VJP: as_strided_added(zeros_like(a), g, size, stride,
@@ -214,8 +121,7 @@ class AsStridedBackward0(Node):
     Saves: no tensors.  PyTorch: torch.as_strided
     """
 
-    __slots__ = ()
-    keeps = ("size", "stride", "storage_offset")
+    geometry = staticmethod(geometry)
 
     def vjp(self, g):
         size, stride, offset, (base_size, base_stride, base_offset) = self.args
@@ -244,19 +150,7 @@ class AsStridedBackward0(Node):
         return seen(memory, base_size, base_stride, base_offset)
 
 
-def as_strided_node(t, base):
-    """The history of the view `t` as elements of `base`, whose own history may be new."""
-    node = new(AsStridedBackward0)
-    node._next = (edge_of(base),)
-    node.priority = count_down()
-    node.args = (*geometry(t), geometry(base))
-    node.saved = ()
-    node.versions = node.fold = node.hooks = None
-    created(node)
-    return node
-
-
-class CopySlices(Node):
+class CopySlices(core.CopySlices):
     """A base of which one slice was overwritten in place by another operation (`inner`).
 
     Math: y = a with a slice replaced by what the operation inside made of it.
@@ -264,68 +158,44 @@ class CopySlices(Node):
     PyTorch: torch::autograd::CopySlices
     """
 
-    __slots__ = ("inner", "overlaps", "seen_as")
+    __slots__ = ("overlaps", "seen_as")
 
     def __init__(self, base, view, inner):
-        self.inner = inner
         self.seen_as = None
         self.overlaps = shares_places(view) or shares_places(base)
-        self._next = (edge_of(base), *inner._edges[1:])
-        self.priority = count_down()
-        self.args = place_in(base, view)
-        self.saved = (None,)
-        self.versions = self.fold = self.hooks = None
-        created(self)
-
-    def name(self):
-        return "torch::autograd::CopySlices"
+        super().__init__(base, view, inner)
 
     def unpack(self, tensors):
-        super().unpack(tensors)  # raises if this node was freed
-        inner = self.inner
-        if not inner.saved:
-            return [()]
-        values = type(inner).unpack(inner, tensors)
-        # A result that was saved is the view as it was then: its history is that of the view, as long as somebody has it.
+        (values,) = super().unpack(tensors)
+        # A result that was saved is the view as it was then: its history is that of the view, as long as that is in use.
         node = self.seen_as() if tensors and self.seen_as is not None else None
         if node is not None:
             for i, t in enumerate(values):
-                if isinstance(t, Variable) and inner.result_number(i) is not None:
+                if isinstance(t, Variable) and self.inner.result_number(i) is not None:
                     t._edge = node
         return [values]
 
-    def release(self):
-        self.saved = FREED
-        self.inner = None  # what it saved may still be needed: its result knows it as its own node
+    def place(self, base, view):
+        return place_in(base, view)
 
-    def vjp(self, g, values):
-        from .metadata import fold
-
+    def copied(self, g):
         if self.overlaps:  # g could not be laid out so, nor its slice be written back: elements share places
             raise overlap_error()
+        return copied(g, *self.args)
+
+    def through_inner(self, part, values):
         inner = self.inner
-        whole, part = copied(g, *self.args)
         piece = part.clone(memory_format=contiguous_format) if isinstance(part, Variable) else part.copy()
-        results = in_formula(type(inner), type(inner).vjp, inner, piece if inner.plain else [piece], *values)
-        if not isinstance(results, tuple):
-            results = (results,)
-        if inner.fold is not None:
-            results = fold(inner, results)
-        first, *rest = results
-        if first is None:
-            if (
-                inner.kind == "function"
-            ):  # as PyTorch: then nothing goes to the base, neither to the rest of it
-                return None, *rest
-            first = zeros(part.shape, part)
-        put(part, first)
-        return whole, *rest
+        rule = type(inner)
+        vjp = recorded_vjp(rule) if isinstance(part, Variable) else rule.vjp
+        results = in_formula(rule, vjp, inner, piece if inner.plain else [piece], *values)
+        results = results if isinstance(results, tuple) else (results,)
+        return results if inner.fold is None else unbroadcast(inner, results)
 
 
-def created(node):
-    """Tell whoever watches that `node` was made by the engine itself, not by an operation."""
-    state = THREAD.state
-    if state.special:
-        from .record import announce
+CLASSES.update(AsStridedBackward0=AsStridedBackward0, CopySlices=CopySlices, ViewMeta=ViewMeta)
 
-        announce(state, node)
+__all__ = [
+    "DEFAULT", "IN_CUSTOM", "IN_INFERENCE", "MULTI_OUTPUT", "NO_GRAD", "AsStridedBackward0", "CopySlices", "ViewMeta", "as_strided_node",
+    "check_writable", "make_view", "move_retention", "rebase_history", "set_history",
+]  # fmt: skip

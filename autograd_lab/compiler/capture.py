@@ -367,7 +367,7 @@ class Watcher(Watch):
             step.args = (*kind, whole.shape)
         step.outs = [Value(whole.shape, whole.dtype)]
         history = pair_of(base._edge)[0] if node is not None else None
-        before = history is not None and history._next[0] is not NO_EDGE
+        before = history is not None and history._edges[0] is not NO_EDGE
         if not near(ir.perform(step, [x for x in self._numbers_of(step, base, target)])[0], base._data):
             return self.stop("a write through a view cannot be placed in its base")
         self._add(step, (), (base,), None if node is None else Placed(kind, (before, True), base))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.metadata import fold
+from ..autograd.handed import recorded_vjp
 from ..autograd.modes import THREAD, no_grad
 from ..autograd.saved import Packed
 from ..autograd.variable import NO_EDGE, Variable, wrap
@@ -180,7 +180,7 @@ def _saved_of(step: Step, node: Any, inputs: tuple, outputs: tuple) -> list[Any]
             continue
         fit = _itself(step, kept, inputs, outputs)
         if fit is None and i < len(plan):  # an in-place operation keeps a copy of what it wrote over
-            _name, where, nr, _users = plan[i]
+            where, nr, _users = plan[i]
             operands = [*step.inputs, *step.outs[1:]]  # behind the operands stand the further results
             fit = operands[where] if where is not None else step.outs[nr]
         if fit is None or fit.shape != np.shape(kept._data) or fit.dtype != np.asarray(kept._data).dtype:
@@ -256,7 +256,7 @@ def _ask(step: Step, node: Any, slots: list[Value | None], saved: list[Any], rng
         with no_grad(), Watcher(values, tensors.values()) as watcher, np.errstate(all="ignore"):
             outer, state.running = state.running, None
             try:
-                grads = node.vjp(tensors[slots[0]], *given)  # type: ignore[index]
+                grads = recorded_vjp(type(node))(node, tensors[slots[0]], *given)  # type: ignore[index]
             finally:
                 state.running = outer
     except Exception:  # a formula that is not for tensors: it stays whole
@@ -350,4 +350,4 @@ def _whole(
     return [one], result
 
 
-__all__ = ["UnsupportedError", "backward_of", "fold", "same_plain"]
+__all__ = ["UnsupportedError", "backward_of", "same_plain"]

@@ -11,11 +11,11 @@ from ..autograd.node import count_down, save
 from ..autograd.saved import FREED
 from ..autograd.variable import INFERENCE, NO_EDGE, accumulator_of, find_edge, new, wrap
 from ..autograd.views import DEFAULT, ViewMeta
+from ..core.rules.matrices import TBackward0
+from ..core.seams import DOORS as CORE
 from ..ops import losses, numerics
-from ..ops import rule as book
 from ..ops.products import AddmmBackward0, check_addmm
 from ..ops.reductions import LogSoftmaxBackward0
-from ..ops.shapes import TBackward0
 from .fused import Fused
 
 
@@ -37,7 +37,7 @@ def linear(input, weight, bias=None):
     ):  # fmt: skip
         return None
     y = w.T
-    out = new(book.Tensor)
+    out = new(CORE.tensor)
     try:
         out._data = state.run(_add_product, c, x, y)
     except ValueError:
@@ -98,7 +98,8 @@ class Layer(Fused):
         if self.saved is not FREED and self.saved[1] is not None:
             input, weight = self.saved
             turned = wrap(y, None, weight._shared_box())  # as `make_view` would have made it then
-            turned._meta = ViewMeta(weight, turn, self.versions[1], DEFAULT)
+            turned._meta = meta = ViewMeta(weight, turn)
+            meta.version, meta.creation = self.versions[1], DEFAULT
             self.saved = input, turned
         self.args = 1, 1, y.shape[1:], x_shape, y.shape, x_strides, y.strides, y.itemsize
         self._next = bias, edge, turn
@@ -128,7 +129,7 @@ def cross_entropy(input, target, reduction, ignore_index):
         return None
     edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
     log_p, loss = state.run(_log_softmax_and_loss, x, t, n if reduction == losses.MEAN else 1)
-    out = new(book.Tensor)
+    out = new(CORE.tensor)
     out._data = loss
     out._box = out._meta = None
     if edge is NO_EDGE:

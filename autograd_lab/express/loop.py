@@ -6,7 +6,7 @@ It does what the engine's own loop does (autograd/engine.py), in fewer steps: al
 from heapq import heappop, heappush, heapreplace
 
 from ..autograd.halves import HALF, in_single
-from ..autograd.metadata import fold
+from ..autograd.metadata import unbroadcast
 from ..autograd.modes import THREAD
 from ..autograd.node import LEAVES, AccumulateGrad
 
@@ -38,7 +38,7 @@ def loop(run):
             else:
                 grads = node.vjp(g, *node.unpack(False)) if saved else node.vjp(g)
             if node.fold is not None:
-                grads = fold(node, grads)
+                grads = unbroadcast(node, grads)
             if saved and not keep:
                 node.release()
         else:

@@ -12,13 +12,15 @@ from ..autograd.errors import TYPE_NAMES
 from ..autograd.metadata import sum_to
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
+from ..core.rules.pointwise import ReluBackward0
+from ..core.seams import extend
 from ..dtypes import number_as
 from ..layout import rows
 from ..random import rng_of
 from . import both, numerics
 from .general import GeneralRule, gradients
 from .pointwise import SigmoidBackwardBackward0
-from .rule import Rule, floats_only, function, no_bools, pointwise, unary
+from .rule import Rule, floats_only, function, in_place_of, no_bools, pointwise, publish_in_place
 
 
 class Gate(Rule):
@@ -52,28 +54,15 @@ class ThresholdBackwardBackward0(Gate):
         return (g.view(_BITS[g.itemsize]) * ~(x <= threshold)).view(g.dtype)
 
 
-@unary("relu", integer=True)
-class ReluBackward0(Rule):
-    """Rectifier.
+def _rectified(x):
+    if x.dtype.kind == "b":
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return np.maximum(x, _ZERO.get(x.dtype, 0))
 
-    Math: y = maximum(a, 0).   VJP: where(y > 0, g, 0).   So 0 at 0.
-    Shapes: elementwise.   Saves: the result. PyTorch: torch.relu
-    """
 
-    saves = ("result",)
-
-    def forward(x):
-        if x.dtype.kind == "b":
-            raise RuntimeError("Boolean inputs not supported for relu")
-        return np.maximum(x, _ZERO.get(x.dtype, 0))
-
-    def vjp(self, g, y):
-        if type(g) is np.ndarray:  # as in `threshold_backward`, but no element of y is negative
-            bits = _BITS[g.itemsize]
-            passed = (y != _ZERO[y.dtype]).astype(bits)
-            passed *= g.view(bits)
-            return passed.view(g.dtype)
-        return both.run(ThresholdBackwardBackward0, (g, y), 0)
+extend(ReluBackward0, integer=True)
+ReluBackward0.forward = staticmethod(_rectified)
+publish_in_place("relu", in_place_of(ReluBackward0))
 
 
 class ThresholdBackward0(Rule):

@@ -1,7 +1,6 @@
 """The rules of + - * / ** and of the sign: the arithmetic that carries every other formula."""
 
 import math
-import operator
 
 import numpy as np
 
@@ -10,6 +9,17 @@ from ..autograd.halves import HALF
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
+from ..core.rules.arithmetic import (
+    AddBackward0,
+    DivBackward0,
+    MulBackward0,
+    NegBackward0,
+    PowBackward0,
+    ReciprocalBackward0,
+    RsubBackward1,
+    SubBackward0,
+)
+from ..core.seams import extend
 from ..dtypes import number_as
 from . import both, scalars
 from .rule import (
@@ -19,106 +29,20 @@ from .rule import (
     binary,
     common_type,
     function,
+    in_place_of,
     method,
     number_operand,
     operator_of,
     pointwise,
     pointwise_inplace,
+    publish_in_place,
     tensor_of,
-    unary,
+    with_in_place,
 )
 
-
-@binary("add")
-class AddBackward0(Rule):
-    """Sum of two tensors.
-
-    Math: y = a + alpha * b.   VJP: to a: g; to b: alpha * g.   The message is copied.
-    Shapes: a and b broadcast; each gradient is summed back to its operand's shape. Saves: nothing.   PyTorch:
-    torch.add
-    """
-
-    inputs = ("self", "other")
-    rounds_numbers = True
-    with_number = scalars.plus
-    keeps = ("alpha",)
-    default_args = (1,)
-    fast_forward = operator.add
-
-    def forward(x, y, alpha=1):
-        return x + y if alpha == 1 else x + y * alpha
-
-    def vjp(self, g):
-        alpha = self.args[0]
-        return g, g if alpha == 1 else g * alpha
-
-
-@binary("sub")
-class SubBackward0(Rule):
-    """Difference of two tensors.
-
-    Math: y = a - alpha * b.   VJP: to a: g; to b: -alpha * g.
-    Shapes: as add.   Saves: nothing.   PyTorch: torch.sub
-    """
-
-    inputs = ("self", "other")
-    rounds_numbers = True
-    with_number = scalars.minus
-    keeps = ("alpha",)
-    default_args = (1,)
-
-    def refuse(a, b):
-        no_bool_difference(a._data, b._data if isinstance(b, Variable) else b)
-
-    def forward(x, y, alpha=1):
-        if x.dtype.kind == "b":
-            no_bool_difference(x, y)
-        return x - y if alpha == 1 else x - y * alpha
-
-    def vjp(self, g):
-        alpha = self.args[0]
-        return g, (-g if alpha == 1 else -g * alpha) if self.needs(1) else None
-
-
-@binary("mul")
-class MulBackward0(Rule):
-    """Elementwise product.
-
-    Math: y = a * b.   VJP: to a: g * b; to b: g * a.   The factors swap.
-    Shapes: a and b broadcast; each gradient is summed back to its operand's shape. Saves: each factor that the
-    other's gradient needs.   PyTorch: torch.mul
-    """
-
-    plain_numbers = False
-    inputs = ("self", "other")
-    with_number = scalars.times
-    saves = ("self", "other")
-    saves_if = {"self": (1,), "other": (0,)}
-    forward = operator.mul
-
-    def vjp(self, g, a, b):
-        to_other = None if a is None else g * a  # before the other one: PyTorch goes by the operands' names
-        return None if b is None else g * b, to_other
-
-
-@binary("div", floats=True)
-class DivBackward0(Rule):
-    """Elementwise quotient.
-
-    Math: y = a / b.   VJP: to a: g / b; to b: -g * (a / b) / b.
-    Shapes: as mul.   Saves: b, and a if b wants a gradient.   PyTorch: torch.div
-    """
-
-    plain_numbers = False
-    inputs = ("self", "other")
-    with_number = scalars.over
-    saves = ("self", "other")
-    saves_if = {"self": (1,)}
-    forward = operator.truediv
-
-    def vjp(self, g, a, b):
-        to_other = None if a is None else -g * ((a / b) / b)
-        return g / b if self.needs(0) else None, to_other
+# -- the rules of the core ------------------------------------------------------------------------------------
+#
+# What PyTorch does beyond their formulas: refuse booleans, round numbers beside halves, record numbers in formulas.
 
 
 def no_bool_difference(x, y):
@@ -136,24 +60,54 @@ def no_bool_difference(x, y):
         )
 
 
-class RsubBackward1(Rule):
-    """A number minus a tensor.
+def _difference(x, y, alpha=1):
+    if x.dtype.kind == "b":
+        no_bool_difference(x, y)
+    return x - y if alpha == 1 else x - y * alpha
 
-    Math: y = number - alpha * a.   VJP: -alpha * g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.rsub
-    """
 
-    op = "rsub"
-    rounds_numbers = True
-    keeps = ("alpha",)
+def _refuse_bools(a, b):
+    no_bool_difference(a._data, b._data if isinstance(b, Variable) else b)
 
-    def forward(x, alpha, number):
-        no_bool_difference(x, number)
-        x, number = number_operand(x, number, False)
-        return number - x if alpha == 1 else number - alpha * x
 
-    def vjp(self, g):
-        alpha = self.args[0]
-        return -g if alpha == 1 else -g * alpha
+def _from_number(x, alpha, number):
+    no_bool_difference(x, number)
+    x, number = number_operand(x, number, False)
+    return number - x if alpha == 1 else number - alpha * x
+
+
+def _negative(x):
+    if x.dtype.kind == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+    return -x
+
+
+extend(AddBackward0, rounds_numbers=True, with_number=staticmethod(scalars.plus))
+extend(
+    SubBackward0,
+    rounds_numbers=True,
+    with_number=staticmethod(scalars.minus),
+    refuse=staticmethod(_refuse_bools),
+)
+extend(MulBackward0, plain_numbers=False, with_number=staticmethod(scalars.times))
+extend(DivBackward0, plain_numbers=False, with_number=staticmethod(scalars.over))
+extend(RsubBackward1, rounds_numbers=True)
+extend(PowBackward0, rounds_numbers=True)
+extend(NegBackward0, integer=True)
+for _rule, _forward in (
+    (SubBackward0, _difference),
+    (RsubBackward1, _from_number),
+    (NegBackward0, _negative),
+):
+    _rule.forward = staticmethod(_forward)
+for _rule in (AddBackward0, SubBackward0, MulBackward0):
+    with_in_place(_rule)
+with_in_place(DivBackward0, floats=True)
+for _rule in (NegBackward0, ReciprocalBackward0):
+    publish_in_place(_rule.op, in_place_of(_rule))
 
 
 class RsubBackward0(Rule):
@@ -173,65 +127,6 @@ class RsubBackward0(Rule):
     def vjp(self, g):
         alpha = self.args[0]
         return -g * alpha if alpha != 1 else -g, g
-
-
-@unary("neg", integer=True)
-class NegBackward0(Rule):
-    """Negation.
-
-    Math: y = -a.   VJP: -g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.neg
-    """
-
-    def forward(x):
-        if x.dtype.kind == "b":
-            raise RuntimeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
-                "use the `~` or `logical_not()` operator instead."
-            )
-        return -x
-
-    def vjp(self, g):
-        return -g
-
-
-@unary("reciprocal")
-class ReciprocalBackward0(Rule):
-    """Reciprocal.
-
-    Math: y = 1 / a.   VJP: -g * y * y.   Shapes: elementwise.   Saves: the result.   PyTorch: torch.reciprocal
-    """
-
-    saves = ("result",)
-
-    def forward(x):
-        return x.dtype.type(1) / x
-
-    def vjp(self, g, y):
-        return -g * (y * y)
-
-
-class PowBackward0(Rule):
-    """A tensor to the power of a number.
-
-    Math: y = a ** exponent.   VJP: g * exponent * a ** (exponent - 1) if exponent != 0 else 0.
-    Shapes: elementwise.   Saves: a, and the number.   PyTorch: torch.pow
-    """
-
-    op = "pow"
-    rounds_numbers = True
-    saves = ("self",)
-    keeps = ("exponent",)
-
-    def forward(x, exponent):
-        return _power(x, exponent)
-
-    def vjp(self, g, x):
-        n = self.args[0]
-        if n == 0:
-            return both.zeros_like(g)
-        if n == 2 and not isinstance(x, Variable):
-            return g * (x * 2)
-        return g * (n * x ** (n - 1))
 
 
 class PowBackward1(Rule):
@@ -319,6 +214,9 @@ def _power(x, n):
         if n == -0.5:
             return 1 / np.sqrt(x)
     return x**n if x.dtype.kind != "b" else x | (not n)
+
+
+PowBackward0.forward = staticmethod(_power)
 
 
 @function

@@ -4,17 +4,25 @@ import numpy as np
 
 from .. import creation
 from ..autograd.memory import check_overlap
-from ..autograd.metadata import summed
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, bump_version, wrap
 from ..autograd.views import check_writable
+from ..core.rules.copies import (
+    CloneBackward0,
+    CopyBackwards,
+    FillBackward0,
+    FillBackward2,
+    ToCopyBackward0,
+    ZeroBackward0,
+)
+from ..core.seams import extend
 from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
 from . import both
 from .forms import type_name
-from .rule import FUNCTIONS, METHODS, Rule, function, method, tensor_of
+from .rule import FUNCTIONS, METHODS, Rule, function, method, shape_error, tensor_of
 from .shapes import cast, sizes_of
 
 
@@ -23,25 +31,51 @@ def keeps(memory_format):
     return memory_format is None or memory_format is preserve_format
 
 
-class CloneBackward0(Rule):
-    """A copy.
+def _cloned(x, order="K"):
+    if not isinstance(x, np.ndarray):
+        return x
+    if order not in ("C", "K"):
+        laid = order.lay(x)
+        return laid.copy("K") if np.may_share_memory(laid, x) else laid
+    return x.copy("C" if 0 in x.strides else order)
 
-    Math: y = a.   VJP: g.   Shapes: the same.   Saves: nothing.   PyTorch: torch.clone
-    """
 
-    def forward(x, order):
-        if not isinstance(x, np.ndarray):
-            return x
-        if order not in ("C", "K"):
-            laid = order.lay(x)
-            return laid.copy("K") if np.may_share_memory(laid, x) else laid
-        return x.copy("C" if 0 in x.strides else order)
+def _converted(x, dtype, old, order=None):
+    if not isinstance(x, np.ndarray):
+        return dtype.type(x)
+    y = x.astype(dtype, order="K")
+    return y if order is None else order.lay(y)
 
-    def vjp(self, g):
-        return g
+
+def filled(x, value):
+    """An array like `x` of one number, or the number of a 0-d array. Raises RuntimeError if the type cannot hold it."""
+    y = np.empty(x.shape, x.dtype)
+    y.fill(value if isinstance(value, (np.ndarray, np.generic)) else fill_value_as(value, x.dtype))
+    return y
+
+
+def _copied(x, y, _shape, _dtype):
+    try:
+        return np.broadcast_to(y, x.shape).astype(x.dtype)
+    except ValueError:
+        try:
+            both_shapes = np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            raise shape_error(x.shape, y.shape) from None
+        raise RuntimeError(
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(both_shapes)}"
+        ) from None
 
 
 Registry.clone = CloneBackward0
+extend(ToCopyBackward0, widens=False)
+for _rule, _forward in (
+    (CloneBackward0, _cloned),
+    (ToCopyBackward0, _converted),
+    (FillBackward0, filled),
+    (CopyBackwards, _copied),
+):
+    _rule.forward = staticmethod(_forward)
 
 
 @function
@@ -58,24 +92,6 @@ def contiguous(self, memory_format=None):
     if not isinstance(data, np.ndarray) or asked.holds(data):
         return self
     return apply(CloneBackward0, (self,), asked)
-
-
-class ToCopyBackward0(Rule):
-    """A copy in another number type or another order in memory.
-
-    Math: y = a.   VJP: g. Both are rounded to the type they get.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.to
-    """
-
-    widens = False
-
-    def forward(x, dtype, old, order=None):
-        if not isinstance(x, np.ndarray):
-            return dtype.type(x)
-        y = x.astype(dtype, order="K")
-        return y if order is None else order.lay(y)
-
-    def vjp(self, g):
-        return cast(g, self.args[1])
 
 
 def convert(t, dtype, copy=False, memory_format=None):
@@ -193,39 +209,6 @@ def type_(self, dtype=None):
     return convert(self, creation.legacy_dtype(dtype).np)
 
 
-class CopyBackwards(Rule):
-    """One tensor overwritten with another.
-
-    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: g.
-    Shapes: b broadcasts to a.   Saves: nothing.   PyTorch: torch.Tensor.copy_
-    """
-
-    op = "copy"
-    inputs = ("self", "src")
-
-    def forward(x, y, _shape, _dtype):
-        try:
-            return np.broadcast_to(y, x.shape).astype(x.dtype)
-        except ValueError:
-            from .rule import shape_error
-
-            try:
-                both_shapes = np.broadcast_shapes(x.shape, y.shape)
-            except ValueError:
-                raise shape_error(x.shape, y.shape) from None
-            raise RuntimeError(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(both_shapes)}"
-            ) from None
-
-    def vjp(self, g):
-        shape, dtype = self.args
-        to_src = cast(summed(g, shape), dtype) if self.needs(1) else None
-        return both.zeros_like(g) if self.needs(0) else None, to_src
-
-    def name(self):
-        return "torch::autograd::CopyBackwards"
-
-
 @method
 def copy_(self, src, non_blocking=False):
     """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor."""
@@ -233,23 +216,6 @@ def copy_(self, src, non_blocking=False):
     if self._data.dtype.kind != "f" and src.requires_grad:
         src = src.detach()  # whole numbers have no history
     return apply_inplace(CopyBackwards, (self, src), src._data.shape, src._data.dtype)
-
-
-class FillBackward0(Rule):
-    """All elements set to one number.
-
-    Math: y = value.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.fill
-    """
-
-    op = "fill"
-
-    def forward(x, value):
-        y = np.empty(x.shape, x.dtype)
-        y.fill(value if isinstance(value, (np.ndarray, np.generic)) else fill_value_as(value, x.dtype))
-        return y
-
-    def vjp(self, g):
-        return both.zeros_like(g)
 
 
 class FillBackward1(Rule):
@@ -262,17 +228,10 @@ class FillBackward1(Rule):
     inputs = ("self", "value")
 
     def forward(x, value, _dtype):
-        return FillBackward0.forward(x, value)
+        return filled(x, value)
 
     def vjp(self, g):
         return both.zeros_like(g), cast(g.sum(), self.args[0]) if self.needs(1) else None
-
-
-class FillBackward2(FillBackward0):
-    """The in-place form of FillBackward0.
-
-    Math: y = value.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
-    """
 
 
 class FillBackward3(FillBackward1):
@@ -280,15 +239,6 @@ class FillBackward3(FillBackward1):
 
     Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: sum(g).   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
     """
-
-
-class ZeroBackward0(FillBackward0):
-    """All elements set to zero, in place.
-
-    Math: y = 0.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.zero_
-    """
-
-    op = "zero"
 
 
 def _fill(run, scalar_rule, tensor_rule, t, value):

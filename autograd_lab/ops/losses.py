@@ -12,12 +12,10 @@ import numpy as np
 from ..autograd.errors import not_for, other_type
 from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
-from ..autograd.node import count_down, save
-from ..autograd.record import finish
-from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
+from ..autograd.record import edges_of, finish, make_node, wanted
+from ..autograd.variable import Variable, wrap
 from ..creation import follow
 from . import activations, both
-from . import rule as book
 from .comparison import NoDerivative
 from .general import GeneralRule, call
 from .rule import FUNCTIONS, RULES, Rule, function
@@ -267,29 +265,13 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     state = THREAD.state
     total = input._data.dtype.type(n)
     total_weight = wrap(total)
-    out = new(book.Tensor)
-    out._data = state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1)
-    out._box = out._meta = node = None
-    edge = input._edge or find_edge(input)
-    if edge is NO_EDGE or not state.grad:
-        out._edge = NO_EDGE
-    else:
-        node = new(NllLossBackward0)
-        node._next = (edge,)
-        node.priority = count_down()
-        node.args = (reduction, ignore_index)
-        node.fold = node.hooks = None
-        save(node, (input, target, None, total_weight))
-        out._edge = node
+    out = wrap(state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1))
+    node, args = None, (reduction, ignore_index)
+    edges = edges_of((input,))
+    if state.grad and wanted(edges):
+        out._edge = node = make_node(NllLossBackward0, edges, args, (input, target, None, total_weight))
     if state.special:
-        finish(
-            state,
-            NllLossBackward0,
-            (input, target, None, total_weight),
-            (out,),
-            node,
-            (reduction, ignore_index),
-        )
+        finish(state, NllLossBackward0, (input, target, None, total_weight), (out,), node, args)
     return out
 
 

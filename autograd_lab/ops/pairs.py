@@ -10,6 +10,7 @@ from ..autograd.metadata import cast
 from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
+from ..core.rules.pointwise import MaximumBackward0
 from ..dtypes import float64, meet, number_as
 from ..warning import warn_once
 from . import both, numerics
@@ -327,25 +328,12 @@ def pair(op, *, floats=False, inplace=True, numbers=False):
     return decorate
 
 
-def _to_winner(g, tie, loses):
+def to_winner(g, tie, loses):
+    """What the one of two operands gets of `g` that wins, where they are no tie; half of it where they are."""
     return both.filled(both.where(tie, g / 2, g), loses)
 
 
-@pair("maximum", inplace=False)
-class MaximumBackward0(Rule):
-    """The larger of two.
-
-    Math: y = maximum(a, b).   VJP: to a: where(a == b, g / 2, where(a < b, 0, g)); to b: where(a == b, g / 2, where(a
-    > b, 0, g)).
-    Shapes: broadcast.   Saves: a, b. PyTorch: torch.maximum
-    """
-
-    inputs = saves = ("self", "other")
-    forward = np.maximum
-
-    def vjp(self, g, a, b):
-        a, b = both.array_of(a), both.array_of(b)
-        return _to_winner(g, a == b, a < b), _to_winner(g, a == b, a > b)
+pair("maximum", inplace=False)(MaximumBackward0)
 
 
 @pair("minimum", inplace=False)
@@ -362,7 +350,7 @@ class MinimumBackward0(Rule):
 
     def vjp(self, g, a, b):
         a, b = both.array_of(a), both.array_of(b)
-        return _to_winner(g, a == b, a > b), _to_winner(g, a == b, a < b)
+        return to_winner(g, a == b, a > b), to_winner(g, a == b, a < b)
 
 
 @pair("fmax", inplace=False)

@@ -15,6 +15,7 @@ from ..autograd.modes import WATCHERS
 from ..autograd.record import apply, apply_view, apply_views
 from ..autograd.variable import Variable
 from ..autograd.views import MULTI_OUTPUT, AsStridedBackward0
+from ..core.rules.views import SelectBackward0, SliceBackward0
 from . import both
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
@@ -32,22 +33,6 @@ from .shapes import (
 )
 
 
-class SelectBackward0(ShapeRule):
-    """One entry along a dim.
-
-    Math: y = select(a, dim=dim, index=index).   VJP: select_scatter(zeros_like(a), g, dim=dim, index=index).
-    Shapes: (2, 3, 4) -> (2, 4) for dim 1. Saves: nothing.   PyTorch: torch.select
-    """
-
-    keeps = ("dim", "index", "self_sym_sizes")
-
-    def vjp(self, g):
-        dim, index, shape = self.args
-        if isinstance(g, Variable):
-            return apply(SelectBackwardBackward0, (g,), dim, index, shape)
-        return placed(g, shape, at(len(shape), dim, index))
-
-
 class SelectBackwardBackward0(ShapeRule):
     """The backward of select as an operation: a tensor put into zeros.
 
@@ -63,22 +48,6 @@ class SelectBackwardBackward0(ShapeRule):
     def vjp(self, g):
         dim, index, shape = self.args
         return g.select(dim, index) if isinstance(g, Variable) else g[at(len(shape), dim, index)]
-
-
-class SliceBackward0(ShapeRule):
-    """Every step-th entry along a dim, from start to end.
-
-    Math: y = slice(a, dim=dim, start=start, end=end, step=step).   VJP: slice_scatter(zeros_like(a), g, dim=dim, start=start, end=end, step=step).
-    Shapes: (2, 3) -> (2, 2) for 1:3. Saves: nothing.   PyTorch: basic indexing, torch.narrow
-    """
-
-    keeps = ("dim", "start", "end", "step", "self_sym_sizes")
-
-    def vjp(self, g):
-        dim, start, end, step, shape = self.args
-        if isinstance(g, Variable):
-            return apply(SliceBackwardBackward0, (g,), dim, start, end, step, shape)
-        return placed(g, shape, at(len(shape), dim, slice(start, end, step)))
 
 
 class SliceBackwardBackward0(ShapeRule):

@@ -7,6 +7,7 @@ import numpy as np
 from .. import return_types
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
+from ..core.rules.pointwise import ExpBackward0, LogBackward0, SigmoidBackward0, TanhBackward0
 from ..layout import elementwise
 from . import both, numerics
 from .arithmetic import pow
@@ -24,21 +25,10 @@ from .rule import (
     unary,
 )
 
+for _rule in (ExpBackward0, LogBackward0, TanhBackward0, SigmoidBackward0):
+    publish_in_place(_rule.op, in_place_of(_rule))
+
 # -- exponentials and logarithms ----------------------------------------------------------------------
-
-
-@unary("exp")
-class ExpBackward0(Rule):
-    """Exponential.
-
-    Math: y = exp(a).   VJP: g * y.   Shapes: elementwise.   Saves: the result.   PyTorch: torch.exp
-    """
-
-    saves = ("result",)
-    forward = np.exp
-
-    def vjp(self, g, y):
-        return g * y
 
 
 @unary("exp2")
@@ -67,20 +57,6 @@ class Expm1Backward0(Rule):
 
     def vjp(self, g, y):
         return g * (y + 1)
-
-
-@unary("log")
-class LogBackward0(Rule):
-    """Natural logarithm.
-
-    Math: y = log(a).   VJP: g / a.   Shapes: elementwise.   Saves: a.   PyTorch: torch.log
-    """
-
-    saves = ("self",)
-    forward = np.log
-
-    def vjp(self, g, x):
-        return g / x
 
 
 @unary("log2")
@@ -352,20 +328,6 @@ for _rule in (AsinhBackward1, AcoshBackward1, AtanhBackward1):
     publish_in_place(_rule.op, in_place_of(_rule))
 
 
-@unary("tanh")
-class TanhBackward0(Rule):
-    """Hyperbolic tangent.
-
-    Math: y = tanh(a).   VJP: g * (1 - y ** 2).   Shapes: elementwise.   Saves: the result.   PyTorch: torch.tanh
-    """
-
-    saves = ("result",)
-    forward = np.tanh
-
-    def vjp(self, g, y):
-        return both.run(TanhBackwardBackward0, (g, y))
-
-
 class TanhBackwardBackward0(Rule):
     """The VJP of tanh as an operation: h = g * (1 - y ** 2).
 
@@ -381,21 +343,6 @@ class TanhBackwardBackward0(Rule):
 
     def vjp(self, gg, g, y):
         return both.run(TanhBackwardBackward0, (gg, y)), gg * (-2 * y * g)
-
-
-@unary("sigmoid")
-class SigmoidBackward0(Rule):
-    """Logistic function.
-
-    Math: y = 1 / (1 + exp(-a)).   VJP: g * y * (1 - y).   Shapes: elementwise.   Saves: the result.
-    PyTorch: torch.sigmoid
-    """
-
-    saves = ("result",)
-    forward = numerics.sigmoid
-
-    def vjp(self, g, y):
-        return both.run(SigmoidBackwardBackward0, (g, y))
 
 
 class SigmoidBackwardBackward0(Rule):

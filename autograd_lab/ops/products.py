@@ -14,16 +14,17 @@ from ..autograd.errors import CPP_NAMES, not_for, other_type, type_name
 from ..autograd.halves import HALF
 from ..autograd.metadata import sum_rows, summed
 from ..autograd.modes import THREAD
-from ..autograd.node import count_down, save
-from ..autograd.record import apply, apply_inplace, finish
+from ..autograd.record import apply, apply_inplace
 from ..autograd.seams import DOORS
-from ..autograd.variable import INFERENCE, NO_EDGE, Variable, find_edge, new, version_of
+from ..autograd.variable import INFERENCE, Variable, version_of
 from ..autograd.views import check_writable
+from ..core.record import record_all
+from ..core.rules.matrices import MmBackward0, MvBackward0, TwoMatrices, memory_of
+from ..core.seams import extend
 from ..dtypes import ALL
 from ..warning import warn_once
-from . import rule as book
 from .reductions import wrap_dims
-from .rule import FUNCTIONS, METHODS, Rule, function
+from .rule import FUNCTIONS, METHODS, Rule, common_type, function, no_bools, shape_error
 from .shapes import UnsafeViewBackward0
 
 _multiply = operator.matmul
@@ -63,65 +64,19 @@ def _scaled(g, factor):
 # -- two matrices -------------------------------------------------------------------------------------
 
 
-class _TwoMatrices(Rule):
-    """What the rules of matrix @ matrix share: PyTorch keeps the sizes and strides of both factors beside them."""
-
-    factors: tuple
-
-    def _read_saved(self, name):
-        *shapes, left, right, size = self.args[-5:]
-        for i, factor in enumerate(self.factors):
-            if name == factor + "_sym_sizes":
-                return shapes[i]
-            if name == factor + "_sym_strides":  # kept only to lay out that factor's gradient
-                wanted = self.needs(i + len(self.inputs) - 2)
-                return tuple(step // size for step in (left, right)[i]) if wanted else ()
-        return super()._read_saved(name)
-
-    def factor_gradients(self, g, a, b, alpha=1):
-        """Of a @ b: g @ b^T and a^T @ g. A factor that lies column after column in memory gets its gradient
-        in that layout.
-        """
-        shape_a, shape_b, left, right, size = self.args[-5:]
-        to_a = to_b = None
-        if type(g) is np.ndarray:
-            if b is not None:
-                to_a = g.dot(b.T)  # what g @ b.T is for matrices, with less around it
-            if a is not None:
-                to_b = g.T.dot(a).T if right[0] == size else a.T.dot(g)
-        else:
-            for factor in sorted(self.factors):  # PyTorch goes by their names
-                if factor == self.factors[0] and b is not None:
-                    to_a = mm(b, g.t()).t() if left == (size, size * shape_a[0]) else mm(g, b.t())
-                elif factor == self.factors[1] and a is not None:
-                    to_b = mm(g.t(), a).t() if right == (size, size * shape_b[0]) else mm(a.t(), g)
-        if alpha != 1:
-            return to_a if to_a is None else to_a * alpha, to_b if to_b is None else to_b * alpha
-        return to_a, to_b
+def _read_saved(node, name):
+    """The sizes and strides of the factors, which PyTorch keeps beside them, and what other nodes have."""
+    *shapes, left, right, size = node.args[-5:]
+    for i, factor in enumerate(node.factors):
+        if name == factor + "_sym_sizes":
+            return shapes[i]
+        if name == factor + "_sym_strides":  # kept only to lay out that factor's gradient
+            wanted = node.needs(i + len(node.inputs) - 2)
+            return tuple(step // size for step in (left, right)[i]) if wanted else ()
+    return Rule._read_saved(node, name)
 
 
-def _layout(x, y):
-    """Sizes, strides and item size of two factors, the last five `args` of a _TwoMatrices."""
-    return x.shape, y.shape, x.strides, y.strides, x.itemsize
-
-
-class MmBackward0(_TwoMatrices):
-    """Product of two matrices.
-
-    Math: y = a @ b.   VJP: to a: g @ b.T; to b: a.T @ g.
-    Shapes: (n, m) @ (m, p) -> (n, p).   Saves: each factor that the other's gradient needs.   PyTorch: torch.mm
-    """
-
-    op = "mm"
-    inputs = factors = saves = ("self", "mat2")
-    saves_if = {"self": (1,), "mat2": (0,)}
-    shows = ("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides")
-
-    def forward(x, y, *layout):
-        return x @ y
-
-    def vjp(self, g, a, b):
-        return self.factor_gradients(g, a, b)
+extend(TwoMatrices, _read_saved=_read_saved)
 
 
 @function
@@ -141,23 +96,8 @@ def mm(input, mat2):
     ):
         _check_mm(x, y)
     state = THREAD.state
-    out = new(book.Tensor)
-    out._data = state.run(_multiply, x, y) if x.dtype is HALF else state.run(x.dot, y)  # with less around it
-    out._box = out._meta = node = None
-    ea, eb = input._edge or find_edge(input), mat2._edge or find_edge(mat2)
-    if (ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
-        out._edge = NO_EDGE
-    else:
-        node = new(MmBackward0)
-        node._next = (ea, eb)
-        node.priority = count_down()
-        node.args = _layout(x, y)
-        node.fold = node.hooks = None
-        save(node, (None if eb is NO_EDGE else input, None if ea is NO_EDGE else mat2))
-        out._edge = node
-    if state.special:
-        finish(state, MmBackward0, (input, mat2), (out,), node, _layout(x, y))
-    return out
+    data = state.run(_multiply, x, y) if x.dtype is HALF else state.run(x.dot, y)  # with less around it
+    return record_all(state, MmBackward0, (input, mat2), data, memory_of(x, y))
 
 
 FUNCTIONS["spmm"] = mm  # PyTorch takes dense matrices there too
@@ -196,7 +136,7 @@ def _tensors(op, **operands):
             )
 
 
-class AddmmBackward0(_TwoMatrices):
+class AddmmBackward0(TwoMatrices):
     """A matrix product added to a tensor: the fully connected layer.
 
     Math: y = beta * a + alpha * b @ c.   VJP: to a: beta * g; to b: alpha * g @ c.T; to c: alpha * b.T @ g.
@@ -226,16 +166,19 @@ class AddmmBackward0(_TwoMatrices):
         if type(g) is np.ndarray and beta == 1 == alpha and g.shape[1:] == shape:
             # The layer of every net, written out.
             return (
-                None if self._next[0] is NO_EDGE else sum_rows(g),
+                sum_rows(g) if self.needs(0) else None,
                 None if b is None else g.dot(b.T),
                 None if a is None else g.T.dot(a).T if right[0] == size else a.T.dot(g),
             )
         to_c = None
-        if self._edges[0] is not NO_EDGE:
+        if self.needs(0):
             to_c = g if beta == 1 else g * beta
             if g.shape != shape:
                 to_c = summed(to_c, shape)
-        to_a, to_b = self.factor_gradients(g, a, b, alpha)
+        to_a = self.to_first(g, b)
+        to_b = self.to_second(g, a)
+        if alpha != 1:
+            to_a, to_b = (None if to is None else to * alpha for to in (to_a, to_b))
         return to_c, to_a, to_b
 
 
@@ -248,27 +191,12 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     if x.dtype is _BOOL:
         raise not_for(x.dtype, "addmm_impl_cpu_")
     state = THREAD.state
-    out = new(book.Tensor)
     try:
-        out._data = state.run(AddmmBackward0.forward, c, x, y, beta, alpha)
+        data = state.run(AddmmBackward0.forward, c, x, y, beta, alpha)
     except ValueError:
         raise _expand_error(c.shape, (x.shape[0], y.shape[1])) from None
-    out._box = out._meta = node = None
-    ec, ea, eb = input._edge or find_edge(input), mat1._edge or find_edge(mat1), mat2._edge or find_edge(mat2)
-    if (ec is NO_EDGE and ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
-        out._edge = NO_EDGE
-    else:
-        node = new(AddmmBackward0)
-        node._next = (ec, ea, eb)
-        node.priority = count_down()
-        node.args = (beta, alpha, c.shape, *_layout(x, y))
-        node.fold = node.hooks = None
-        save(node, (None if eb is NO_EDGE else mat1, None if ea is NO_EDGE else mat2))
-        out._edge = node
-    if state.special:
-        args = node.args if node is not None else (beta, alpha, c.shape, *_layout(x, y))
-        finish(state, AddmmBackward0, (input, mat1, mat2), (out,), node, args)
-    return out
+    args = beta, alpha, c.shape, *memory_of(x, y)
+    return record_all(state, AddmmBackward0, (input, mat1, mat2), data, args)
 
 
 def check_addmm(c, x, y):
@@ -340,23 +268,6 @@ def _any_linear(input, weight, bias):
 # -- vectors ------------------------------------------------------------------------------------------
 
 
-class MvBackward0(Rule):
-    """Matrix times vector.
-
-    Math: y = a @ b.   VJP: to a: outer(g, b); to b: a.T @ g.
-    Shapes: (n, m) @ (m,) -> (n,).   Saves: each factor the other needs.   PyTorch: torch.mv
-    """
-
-    op = "mv"
-    inputs = ("self", "vec")
-    saves = ("self", "vec")
-    saves_if = {"self": (1,), "vec": (0,)}
-    forward = _multiply
-
-    def vjp(self, g, a, v):
-        return None if v is None else _outer(g, v), None if a is None else _mv(_t(a), g)
-
-
 @function
 def mv(input, vec):
     """A matrix times a vector (torch.mv)."""
@@ -372,7 +283,7 @@ def mv(input, vec):
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {_name(y)}, {_name(x)}, and {_name(y)}"
         )
-    book.no_bools(x, "addmv_impl_cpu")
+    no_bools(x, "addmv_impl_cpu")
     return apply(MvBackward0, (input, vec))
 
 
@@ -410,7 +321,7 @@ class VdotBackward0(DotBackward0):
         return x.dot(y)
 
     def vjp(self, g, a, b):
-        to_other = None if a is None else g * a  # before the other one: see _TwoMatrices
+        to_other = None if a is None else g * a  # before the other one: see TwoMatrices
         return None if b is None else g * b, to_other
 
 
@@ -513,7 +424,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {_name(c)}, {_name(x)}, and {_name(y)}"
         )
-    book.no_bools(x, "addmv_impl_cpu")
+    no_bools(x, "addmv_impl_cpu")
     return apply(AddmvBackward0, (input, mat, vec), beta, alpha, c.shape)
 
 
@@ -552,7 +463,7 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
             raise RuntimeError(f"addr: Expected 1-D argument vec{i + 1}, but got {x.ndim}-D")
     _check_expands(c.shape, (len(u), len(v)))
     if not c.dtype is u.dtype is v.dtype:
-        meeting = ALL[book.common_type([c, u, v])]
+        meeting = ALL[common_type([c, u, v])]
         input, vec1, vec2 = (t.to(meeting) for t in (input, vec1, vec2))
     return apply(AddrBackward0, (input, vec1, vec2), beta, alpha, c.shape)
 
@@ -590,7 +501,7 @@ def bmm(input, mat2):
     for i, m in enumerate((x, y)):
         if m.ndim != 3:
             raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
-    book.no_bools(x, "bmm")
+    no_bools(x, "bmm")
     _check_batches(x, y)
     return apply(BmmBackward0, (input, mat2))
 
@@ -676,7 +587,7 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2)` (torch.baddbmm)."""
     c, x, y = input._data, batch1._data, batch2._data
     if c.dtype is x.dtype:
-        book.no_bools(x, "baddbmm")
+        no_bools(x, "baddbmm")
     _check_expands(c.shape, _check_three(x, y))
     if c.dtype is not x.dtype:
         kinds = [CPP_NAMES[a.dtype.name] for a in (c, x, y)]
@@ -694,7 +605,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(c)} and {_name(y)}")
     k, n, p = _check_three(x, y)
     _check_expands(c.shape, (n, p))
-    book.no_bools(x, "addmm_impl_cpu_")
+    no_bools(x, "addmm_impl_cpu_")
     return apply(AddbmmBackward0, (input, batch1, batch2), beta, alpha, k, n, p, input._data.shape)
 
 
@@ -730,7 +641,7 @@ def _own_shape(c, x, y):
     return (c.shape,)
 
 
-_in_place("addmm_", AddmmBackward0, _size_of_addmm, lambda c, x, y: (c.shape, *_layout(x, y)))
+_in_place("addmm_", AddmmBackward0, _size_of_addmm, lambda c, x, y: (c.shape, *memory_of(x, y)))
 _in_place("addmv_", AddmvBackward0, _size_of_addmv, _own_shape)
 _in_place("addr_", AddrBackward0, lambda c, x, y: x.shape + y.shape, _own_shape)
 _in_place("baddbmm_", BaddbmmBackward0, lambda c, x, y: _check_three(x, y), _own_shape)
@@ -825,7 +736,7 @@ def _broadcast(a, b):
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:
-        raise book.shape_error(a, b) from None
+        raise shape_error(a, b) from None
 
 
 def _unsafe_view(x, shape):

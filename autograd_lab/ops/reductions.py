@@ -10,6 +10,7 @@ from ..autograd.memory import put
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
+from ..core.rules.reductions import MeanBackward0, SumBackward0, SumBackward1, total
 from ..creation import follow
 from ..dtypes import Defaults, meet, to_dtype
 from ..layout import rows
@@ -78,8 +79,8 @@ class Reduction(Rule):
 
     def kept(self, name, value):
         if name == "dim" and isinstance(value, tuple):
-            return tuple([super(Reduction, self).kept(name, d) for d in value])
-        return super().kept(name, value)
+            return tuple([Rule.kept(self, name, d) for d in value])
+        return Rule.kept(self, name, value)
 
 
 def reduce_as(rule, input, dtype, *args):
@@ -109,67 +110,12 @@ def _sum(x, dims, keepdim):
     return np.add.reduce(x, axis=dims, keepdims=keepdim)
 
 
-class SumBackward0(Rule):
-    """Sum of all elements.
-
-    Math: y = sum(a).   VJP: g.   Every element that was added gets it.
-    Shapes: any -> ().   Saves: nothing.   PyTorch: torch.sum
-    """
-
-    op = "sum"
-    keeps = ("self_sym_sizes",)
-
-    def forward(x):
-        return _sum(x, None, False)
-
-    def vjp(self, g):
-        return both.expand(g, self.args[0])
-
-
-class SumBackward1(Reduction):
-    """Sum over some dims.
-
-    Math: y = sum(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim).   Every element that was added gets the g of
-    its sum.
-    Shapes: the dims go, or stay with size 1. Saves: nothing.   PyTorch: torch.sum
-    """
-
-    layout = rows
-    op = "sum"
-    keeps = ("dim", "keepdim", "self_sym_sizes")
-
-    def forward(x, dims, keepdim):
-        return _sum(x, wrap_dims(dims, x.ndim), keepdim)
-
-    def vjp(self, g):
-        dims, keepdim, shape = self.args
-        return both.expand(spread(g, shape, dims, keepdim), shape)
-
-
 @function
 def sum(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
     """The sum of all elements, or over `dim`, an int or a tuple (torch.sum)."""
     if dim is EVERY_DIM and not keepdim:
         return reduce_as(SumBackward0, input, dtype)
     return reduce_as(SumBackward1, input, dtype, dims_given("sum", dim), keepdim)
-
-
-class MeanBackward0(Rule):
-    """Mean of all elements.
-
-    Math: y = sum(a) / numel(a).   VJP: g / numel(a).
-    Shapes: any -> ().   Saves: nothing.   PyTorch: torch.mean
-    """
-
-    op = "mean"
-    keeps = ("self_sym_numel", "self_sym_sizes")
-
-    def forward(x, n):
-        return _sum(x, None, False) / x.dtype.type(n)
-
-    def vjp(self, g):
-        n, shape = self.args
-        return both.expand(g, shape) / n
 
 
 class MeanBackward1(Reduction):
@@ -185,7 +131,7 @@ class MeanBackward1(Reduction):
 
     def forward(x, dims, keepdim, _):
         dims = wrap_dims(dims, x.ndim)
-        return _sum(x, dims, keepdim) / x.dtype.type(numerics.count(x.shape, dims))
+        return total(x, dims, keepdim) / x.dtype.type(numerics.count(x.shape, dims))
 
     def vjp(self, g):
         dims, keepdim, _, shape = self.args

@@ -1,7 +1,6 @@
-"""What a rule is, and how one becomes a function, a method and an in-place method.
+"""How a rule becomes the functions and methods of PyTorch: types that mix, halves, in-place forms, what operators decline.
 
-A rule is the class of the nodes it makes: `forward` computes with NumPy, `vjp` sends a gradient back. The decorators below turn a
-rule into the functions a user calls, so that a new operation is one class and nothing else needs editing.
+What a rule is, and the path that most operations take, is core/rule.py.
 """
 
 import functools
@@ -13,7 +12,6 @@ from ..autograd.errors import no_forward_mode, not_for
 from ..autograd.halves import HALF, in_single
 from ..autograd.memory import check_overlap
 from ..autograd.modes import THREAD
-from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
     apply,
     apply_inplace,
@@ -26,114 +24,45 @@ from ..autograd.record import (
     overwrite,
     wanted,
 )
-from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, wrap
+from ..autograd.variable import INFERENCE, Registry, Variable, wrap
 from ..autograd.views import check_writable
+from ..core import rule as core
+from ..core.record import record_all
+from ..core.rule import FUNCTIONS, METHODS, RULES, Rule, computed, shape_error
+from ..core.seams import DOORS, extend
 from ..dtypes import Defaults, meet, meet_number, promote_np
 from ..layout import elementwise
-
-FUNCTIONS: dict[str, Callable] = {}
-"""Every function of the torch-like namespace that an operation defines, by name."""
-
-METHODS: dict[str, Callable] = {}
-"""Every method of Tensor that an operation defines, by name."""
 
 KERNELS: dict[str, Callable] = {}
 """Functions of arrays that an operation calls beside its rule, by name: no gradient passes through them. Watchers are told of each call."""
 
-RULES: dict[str, type] = {}
-"""Every rule by its node name: the rule book."""
 
+def linear(rule, args):
+    """Whether forward mode runs the operation itself on the tangents, where that is more than what the VJP says.
 
-class Rule(Node):
-    """An operation: how to compute it, and how a gradient passes back through it.
-
-    inputs    names of the tensor operands, as PyTorch's saved attributes call them
-    saves     which of them (and of the results) the VJP needs
-    saves_if  {name: operand numbers}: save it only if one of these operands wants a gradient
-    keeps     names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
-              the shape of that operand
-    operands  how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
-    layout    a function of layout.py, where the result must lie in memory otherwise than NumPy makes it
-    no_jvp    what PyTorch calls the operation, if it has no forward mode for it
+    Of a scatter whose places repeat, say, the last value stays; its VJP, as PyTorch's, is that of distinct places.
     """
+    return False
 
-    op = ""
-    inputs: tuple = ("self",)
-    operands: int | None = None
-    saves_rest = False  # whether the last of `saves` stands for all inputs from there on
-    saves_if: dict = {}
-    forward: Callable
-    refuse: Callable | None = (
-        None  # for `binary`: raises an error for operands of mixed types that have no meaning
-    )
-    no_jvp = ""
-    elementwise = False  # whether each element of the result is made of one element of each operand: `unary` and `binary` say so
-    makes_bool = False  # whether the result is boolean, whatever the operands are
-    with_number: Callable | None = None  # for `binary`: what a number as second operand means in a formula
-    shape_names: tuple = ()
-    result_names: tuple = ()
-    default_args: tuple = ()
-    fast_forward = None  # for `binary`: what computes the result with the default args, if that is quicker
 
-    def __init_subclass__(cls, name=None, **kwargs):
-        super().__init_subclass__(**kwargs)
-        if name is not None:
-            cls.__name__ = name
-        RULES.setdefault(cls.__name__, cls)
-        forward = cls.__dict__.get("forward")
-        if forward is not None and not isinstance(forward, staticmethod):
-            cls.forward = staticmethod(forward)
-        if "layout" in cls.__dict__ and cls.layout is not None:
-            cls.layout = staticmethod(cls.layout)
-        for name in ("refuse", "with_number", "tangent"):
-            if name in cls.__dict__:
-                setattr(cls, name, staticmethod(cls.__dict__[name]))
-        plan = []
-        results = []
-        for saved in cls.saves:
-            if saved in cls.inputs:
-                plan.append((saved, cls.inputs.index(saved), None, cls.saves_if.get(saved)))
-            else:
-                nr = cls.results[saved] if isinstance(cls.results, dict) else 0
-                plan.append((saved, None, nr, cls.saves_if.get(saved)))
-                results.append(saved)
-        cls.save_plan = tuple(plan)
-        cls.result_names = tuple(results)
-        if not isinstance(cls.results, dict):
-            cls.results = tuple(results)
-        cls.shape_names = tuple(
-            cls.inputs.index(k.removesuffix("_sym_sizes")) for k in cls.keeps if k.endswith("_sym_sizes")
-        )
+def refuse_jvp(rule, args):
+    """Raises NotImplementedError, as PyTorch does, if forward mode does not go through this operation."""
+    if rule.no_jvp:
+        raise no_forward_mode(rule.no_jvp)
 
-    @classmethod
-    def linear(cls, args):
-        """Whether forward mode runs the operation itself on the tangents, where that is more than what the VJP says.
 
-        Of a scatter whose places repeat, say, the last value stays; its VJP, as PyTorch's, is that of distinct places.
-        """
-        return False
-
-    tangent: Callable | None = (
-        None  # of an operand and its tangent, that of the result: where the VJP, not linear in g, does not tell
-    )
-
-    @classmethod
-    def refuse_jvp(cls, args):
-        """Raises NotImplementedError, as PyTorch does, if forward mode does not go through this operation."""
-        if cls.no_jvp:
-            raise no_forward_mode(cls.no_jvp)
-
-    @classmethod
-    def saves_first(cls, edges):
-        """Whether the first operand would be saved, given the edges of all."""
-        for name, where, _nr, users in cls.save_plan:
-            if where == 0 and name is not None:
-                return users is None or any(edges[i] is not NO_EDGE for i in users)
-        return False
-
-    def needs(self, i):
-        """Whether operand `i` wants a gradient."""
-        return self._edges[i] is not NO_EDGE
+extend(
+    Rule,
+    linear=classmethod(linear),
+    refuse_jvp=classmethod(refuse_jvp),
+    floats=False,  # for `binary`: whether integers are computed in the default float (true division)
+    integer=False,  # for `unary`: whether the operation is defined on integers; else they are computed in the default float
+    makes_bool=False,  # whether the result is boolean, whatever the operands are
+    no_jvp="",  # what PyTorch calls the operation, if it has no forward mode for it
+    refuse=None,  # for `binary`: raises an error for operands of mixed types that have no meaning
+    tangent=None,  # of an operand and its tangent, that of the result: where the VJP, not linear in g, does not tell
+    with_number=None,  # for `binary`: what a number as second operand means in a formula
+)
 
 
 def function(fn=None, *, name=None, method=True, namespace=True):
@@ -213,58 +142,24 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
     """
 
     def decorate(rule):
-        rule.op = op
-        rule.elementwise = True
-        forward = rule.forward
-        saves = rule.saves
-
-        def fast(input):
-            x = input._data
-            if not integer and x.dtype.kind != "f":
-                x = x.astype(Defaults.np)
-            state = THREAD.state
-            out = new(Tensor)
-            out._data = state.run(in_single(forward) if x.dtype is HALF else forward, x)
-            out._box = out._meta = None
-            edge = input._edge or find_edge(input)
-            if edge is NO_EDGE or not state.grad:
-                out._edge = NO_EDGE
-                node = None
-            else:
-                node = new(rule)
-                node._next = edge if type(edge) is not tuple else (edge,)
-                node.priority = count_down()
-                node.fold = node.hooks = None
-                node.args = ()
-                if not saves:
-                    node.saved = ()
-                    node.versions = None
-                elif saves[0] == "result":
-                    out._box = box = [0]
-                    result = wrap(out._data, NO_EDGE, box)
-                    if state.special:
-                        save(node, (result,))
-                    else:
-                        node.saved = (result,)
-                        node.versions = None
-                else:
-                    save(node, (input,))
-                out._edge = node
-            if state.special:
-                finish(state, rule, (input,), (out,), node, ())
-            return out
-
-        _publish(rule, op, fast, in_place_of(rule, integer) if inplace else None, namespace, method)
+        rule.integer = integer
+        core.unary(op)(rule)
+        if not namespace:
+            del FUNCTIONS[op]
+        if not method:
+            del METHODS[op]
+        if inplace:
+            publish_in_place(op, in_place_of(rule), namespace)
         return rule
 
     return decorate
 
 
-def in_place_of(rule, integer=False):
+def in_place_of(rule):
     """The in-place form of a pointwise rule of one operand."""
 
     def in_place(input):
-        if not integer and input._data.dtype.kind != "f":
+        if not rule.integer and input._data.dtype.kind != "f":
             check_fits(input, np.empty(input._data.shape, Defaults.np))
         return apply_inplace(rule, (input,))
 
@@ -273,17 +168,6 @@ def in_place_of(rule, integer=False):
 
 IN_PLACE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
 """The NumPy functions that can write the commonest operations straight into their first operand."""
-
-
-def _publish(rule, op, fast, in_place, namespace, method):
-    fast.__name__ = fast.__qualname__ = op
-    fast.__doc__ = rule.__doc__
-    if namespace:
-        FUNCTIONS[op] = fast
-    if method:
-        METHODS[op] = fast
-    if in_place is not None:
-        publish_in_place(op, in_place, namespace)
 
 
 def publish_in_place(op, in_place, namespace=True):
@@ -303,165 +187,108 @@ def binary(op, *, floats=False):
     """
 
     def decorate(rule):
-        rule.op = op
-        rule.elementwise = True
-        forward = rule.fast_forward or rule.forward
-        saves = rule.saves
-        # Bit i of a mask: operand i wants a gradient. What is saved depends on who needs it.
-        masks = [(where, _mask(users)) for _name, where, _nr, users in rule.save_plan]
-        keep_a = next((m for where, m in masks if where == 0), 0)
-        keep_b = next((m for where, m in masks if where == 1), 0)
-        saves_result = bool(rule.result_names)
-        default_args = rule.default_args
-        refuse = rule.refuse
-        array = np.ndarray
-
-        def fast(input, other):
-            x = input._data
-            fold, compute = None, forward
-            written = input._box
-            state = THREAD.state
-            if isinstance(other, Variable):
-                y = other._data
-                written = written or other._box
-                if x.dtype is y.dtype:
-                    if floats and x.dtype.kind != "f":
-                        x, y = x.astype(Defaults.np), y.astype(Defaults.np)
-                    if x.shape != y.shape:
-                        fold = (x.shape, x.dtype), (y.shape, y.dtype)
-                else:
-                    if refuse is not None:
-                        refuse(input, other)
-                    fold = (x.shape, x.dtype), (y.shape, y.dtype)
-                    meeting = meet(x, y)
-                    if floats and meeting.kind != "f":
-                        meeting = Defaults.np
-                    x, y = x.astype(meeting), y.astype(meeting)
-                eb = other._edge or find_edge(other)
-            else:
-                if state.formula and rule.with_number is not None:
-                    return rule.with_number(input, other)
-                if refuse is not None:
-                    refuse(input, other)
-                eb = NO_EDGE
-                kind = x.dtype
-                known = SINGLES if kind is SINGLE else DOUBLES if kind is DOUBLE else None
-                if known is not None and other.__class__ is float:
-                    y = other
-                    if x.__class__ is array:
-                        y = known.get(other)
-                        if y is None:
-                            y = _learn(other, kind, known)
-                else:
-                    if isinstance(other, np.generic):
-                        other = other.item()  # what is saved must not widen the gradient
-                    x, y = number_operand(x, other, floats)
-                    if y is NotImplemented:
-                        return NotImplemented
-                    if kind is HALF:  # the number may be beyond its range
-                        compute = in_single(forward, rule.rounds_numbers)
-            out = new(Tensor)
-            try:
-                out._data = data = state.run(compute, x, y)
-            except ValueError:
-                raise shape_error(x.shape, y.shape) from None
-            if data.ndim > 1 and other.__class__ is not float and y.__class__ is array:
-                out._data = elementwise(data, x, y)
-            out._box = out._meta = None
-            if not state.grad or ((ea := input._edge or find_edge(input)) is NO_EDGE and eb is NO_EDGE):
-                out._edge = NO_EDGE
-                node = None
-            else:
-                node = new(rule)
-                node._next = (ea, eb) if eb is not NO_EDGE or type(ea) is tuple else ea
-                node.priority = count_down()
-                node.args = default_args
-                node.fold = fold
-                node.hooks = None
-                if not saves:
-                    node.saved = ()
-                    node.versions = None
-                else:
-                    need = (ea is not NO_EDGE) | (eb is not NO_EDGE) << 1
-                    a = input if need & keep_a else None
-                    b = other if need & keep_b else None
-                    if saves_result:
-                        save(node, _saved_with_result(rule, a, b, out))
-                    elif written is None and not state.special:
-                        node.saved = (a, b)
-                        node.versions = None
-                    else:
-                        save(node, (a, b))
-                out._edge = node
-            if state.special:
-                finish(state, rule, (input, other), (out,), node, default_args)
-            return out
-
-        ufunc = IN_PLACE.get(op)
-
-        def in_place(input, other):
-            state = THREAD.state
-            if isinstance(other, Variable):
-                # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
-                x, y, box = input._data, other._data, input._box
-                if (
-                    not state.grad
-                    and x.__class__ is array
-                    and x.dtype is y.dtype
-                    and x.base is None
-                    and y.base is None
-                    and box is not INFERENCE
-                    and not (state.dual or state.mutation)
-                    and ufunc is not None
-                ):
-                    if state.watch is not None:
-                        state.watch.writing(input)
-                    try:
-                        state.run(ufunc, x, y, x)
-                    except (TypeError, ValueError):
-                        pass  # below it is said what does not fit
-                    else:
-                        if box is None:
-                            input._box = [1]
-                        else:
-                            box[0] += 1
-                        if state.special:
-                            finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
-                        return input
-            elif not isinstance(other, (int, float, np.generic)):
-                return NotImplemented
-            if refuse is not None:
-                refuse(input, other)
-            return pointwise_inplace(
-                rule, (input, tensor_of(other, input)), *default_args, floats=floats, given=other
-            )
-
-        rule.call, rule.call_ = fast, in_place
-        fast.__name__ = fast.__qualname__ = op
-        in_place.__name__ = in_place.__qualname__ = op + "_"
-        fast.__doc__ = rule.__doc__
-        in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
-        METHODS[op], METHODS[op + "_"] = fast, in_place
-        FUNCTIONS[op] = checked(fast)
-        return rule
+        return with_in_place(core.binary(op)(rule), floats)
 
     return decorate
 
 
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-SINGLES: dict[float, np.ndarray] = {}
-DOUBLES: dict[float, np.ndarray] = {}
-"""Numbers that met floats, as 0-d arrays of that type: NumPy takes as long to understand a Python number as to multiply by it."""
+def with_in_place(rule, floats=False):
+    """Give a rule that `core.binary` has decorated PyTorch's in-place form, and the function that refuses what operators decline."""
+    op, default_args, refuse, ufunc = rule.op, rule.default_args, rule.refuse, IN_PLACE.get(rule.op)
+    rule.floats = floats
+    array = np.ndarray
+
+    def in_place(input, other):
+        state = THREAD.state
+        if isinstance(other, Variable):
+            # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
+            x, y, box = input._data, other._data, input._box
+            if (
+                not state.grad
+                and x.__class__ is array
+                and x.dtype is y.dtype
+                and x.base is None
+                and y.base is None
+                and box is not INFERENCE
+                and not (state.dual or state.mutation)
+                and ufunc is not None
+            ):
+                if state.watch is not None:
+                    state.watch.writing(input)
+                try:
+                    state.run(ufunc, x, y, x)
+                except (TypeError, ValueError):
+                    pass  # below it is said what does not fit
+                else:
+                    if box is None:
+                        input._box = [1]
+                    else:
+                        box[0] += 1
+                    if state.special:
+                        finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
+                    return input
+        elif not isinstance(other, (int, float, np.generic)):
+            return NotImplemented
+        if refuse is not None:
+            refuse(input, other)
+        return pointwise_inplace(
+            rule, (input, tensor_of(other, input)), *default_args, floats=floats, given=other
+        )
+
+    rule.call_ = in_place
+    publish_in_place(op, in_place, namespace=False)
+    FUNCTIONS[op] = checked(rule.call)
+    return rule
 
 
-def _learn(number, kind, known):
-    """`number` as a 0-d array of the type `kind`, and from now on one of those `known`."""
-    y = THREAD.state.run(np.array, number, kind)  # 1e300 is inf as a single float, without a warning
-    if number:  # 0.0 and -0.0 would be one entry
-        if len(known) > 1000:
-            known.clear()
-        known[number] = y
-    return y
+def mixed(rule, input, *others):
+    """An elementwise operation whose operands are not all floats of one type, as PyTorch does it."""
+    return _mixed_binary(rule, input, *others) if others else _mixed_unary(rule, input)
+
+
+def _mixed_unary(rule, input):
+    x = input._data
+    if not rule.integer and x.dtype.kind != "f":
+        x = x.astype(Defaults.np)
+    forward = in_single(rule.forward) if x.dtype is HALF else rule.forward
+    state = THREAD.state
+    return record_all(state, rule, (input,), state.run(forward, x))
+
+
+def _mixed_binary(rule, input, other):
+    state, x = THREAD.state, input._data
+    fold, compute = None, rule.forward
+    if isinstance(other, Variable):
+        y = other._data
+        if rule.refuse is not None and x.dtype is not y.dtype:
+            rule.refuse(input, other)
+        if x.dtype is not y.dtype or x.shape != y.shape:
+            fold = (x.shape, x.dtype), (y.shape, y.dtype)
+        meeting = meet(x, y) if x.dtype is not y.dtype else x.dtype
+        if rule.floats and meeting.kind != "f":
+            meeting = Defaults.np
+        x, y = x.astype(meeting, copy=False), y.astype(meeting, copy=False)
+    else:
+        if state.formula and rule.with_number is not None:
+            return rule.with_number(input, other)
+        if rule.refuse is not None:
+            rule.refuse(input, other)
+        if isinstance(other, np.generic):
+            other = other.item()  # what is saved must not widen the gradient
+        x, y = number_operand(x, other, rule.floats)
+        if y is NotImplemented:
+            return NotImplemented
+        if input._data.dtype is HALF:  # the number may be beyond its range
+            compute = in_single(compute, rule.rounds_numbers)
+    return record_all(state, rule, (input, other), computed(state, compute, x, y), rule.default_args, fold)
+
+
+def laid_out(data, x, y):
+    """The result `data` of two operands in the order in memory that PyTorch gives it."""
+    return elementwise(data, x, y) if isinstance(y, np.ndarray) else data
+
+
+DOORS.mixed, DOORS.layout = mixed, laid_out
 
 
 def pointwise(rule, inputs, *args, floats=False):
@@ -539,15 +366,6 @@ def broadcast_shape(arrays):
         raise broadcast_error(arrays) from None
 
 
-def _mask(users):
-    return 3 if users is None else sum(1 << i for i in users)
-
-
-def _saved_with_result(rule, a, b, out):
-    values = {"self": a, "other": b, "exponent": b, "result": wrap(out._data, NO_EDGE, out._shared_box())}
-    return tuple(values[name] for name in rule.saves)
-
-
 def checked(fast):
     """The function form of an operator: what the operator would decline becomes a TypeError."""
 
@@ -618,43 +436,18 @@ def pointwise_inplace(rule, inputs, *args, floats=False, given=None):
     except ValueError:
         raise broadcast_error(arrays) from None
     check_fits(target, data)
-    node = None
-    if state.grad:
-        edges = edges_of(inputs[: rule.operands])
-        if wanted(edges):
-            if not (given is None or isinstance(given, Variable)):
-                number = given.item() if isinstance(given, np.generic) else given
-                node = inplace_node(rule, (target, number), edges, args)
-            else:
-                node = inplace_node(rule, inputs, edges, args)
-            if not same or any(x.shape != data.shape for x in arrays):
-                node.fold = tuple([(x.shape, x.dtype) for x in arrays])
+    kept = inputs
+    if not (given is None or isinstance(given, Variable)):
+        kept = target, given.item() if isinstance(given, np.generic) else given
+    node = inplace_node(state, rule, kept, args)
+    if node is not None and (not same or any(x.shape != data.shape for x in arrays)):
+        node.fold = tuple([(x.shape, x.dtype) for x in arrays])
     return overwrite(state, rule, inputs, data, node, rule.op + "_", args)
-
-
-def shape_error(a, b):
-    """The error of two shapes that do not broadcast."""
-    for k in range(1, min(len(a), len(b)) + 1):
-        if a[-k] != b[-k] and a[-k] != 1 and b[-k] != 1:
-            dim = max(len(a), len(b)) - k
-            return RuntimeError(
-                f"The size of tensor a ({a[-k]}) must match the size of tensor b ({b[-k]}) at non-singleton dimension {dim}"
-            )
-    return RuntimeError(f"shapes {list(a)} and {list(b)} do not fit together")
-
-
-class _TensorClass:
-    """Stands for the class Tensor until tensor.py has made it."""
-
-
-Tensor = _TensorClass
 
 
 def bind(tensor_class):
     """Called once by tensor.py: from now on operations make instances of `tensor_class`."""
-    global Tensor
-    Tensor = tensor_class
-    Registry.tensor = tensor_class
+    Registry.tensor = DOORS.tensor = tensor_class
 
 
 __all__ = [

@@ -12,7 +12,6 @@ import numpy as np
 
 from ..autograd.batch import start_of
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES
-from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.record import (
     apply,
@@ -24,6 +23,8 @@ from ..autograd.record import (
 )
 from ..autograd.variable import Variable, bump_version, wrap
 from ..autograd.views import check_writable, move_retention
+from ..core.rules.matrices import TBackward0
+from ..core.rules.views import ExpandBackward0, ViewBackward0, at
 from ..creation import addressable, follow
 from ..dtypes import ALL, Size
 from ..dtypes import dtype as dtype_type
@@ -69,11 +70,6 @@ def sizes_of(args, name="shape"):
 def dims_of(dims, ndim):
     """Several dims counted from the front; one int counts as a tuple of one."""
     return tuple([dim_of(d, ndim) for d in (dims if isinstance(dims, (tuple, list)) else (dims,))])
-
-
-def at(ndim, dim, index):
-    """The NumPy index that picks `index` along `dim` and leaves a view, also of a single element."""
-    return (ALL_OF,) * (dim % max(ndim, 1)) + (index, ...)
 
 
 def strided(x, shape, strides):
@@ -127,7 +123,7 @@ class ShapeRule(Rule):
     hides: tuple = ()
 
     def __dir__(self):
-        return [n for n in super().__dir__() if n[7:] not in self.hides]
+        return [n for n in Rule.__dir__(self) if n[7:] not in self.hides]
 
     def kept(self, name, value):
         if isinstance(value, tuple):
@@ -136,22 +132,6 @@ class ShapeRule(Rule):
 
 
 # -- the same elements under another shape ------------------------------------------------------------
-
-
-class ViewBackward0(ShapeRule):
-    """Another shape over the same memory.
-
-    Math: y = reshape(a, shape(y)).   VJP: reshape(g, shape(a)).   Elements are counted in row-major order.
-    Shapes: any with as many elements.   Saves: nothing.   PyTorch: torch.Tensor.view
-    """
-
-    keeps = ("self_sym_sizes",)
-
-    def forward(x, shape):
-        return x.reshape(shape)
-
-    def vjp(self, g):
-        return g.reshape(self.args[-1])
 
 
 class ReshapeAliasBackward0(ViewBackward0):
@@ -504,16 +484,6 @@ class TransposeBackward1(TransposeBackward0):
     """
 
 
-class TBackward0(ShapeRule):
-    """A matrix transposed.
-
-    Math: y = a.T.   VJP: g.T.   Shapes: (2, 3) -> (3, 2).   Saves: nothing.   PyTorch: torch.t
-    """
-
-    def vjp(self, g):
-        return g.t() if isinstance(g, Variable) else g.T
-
-
 class TBackward1(TBackward0):
     """The in-place form of TBackward0.
 
@@ -696,19 +666,6 @@ METHODS["real"] = property(lambda self: self, doc="The tensor itself: there are 
 
 
 # -- repeated without a copy --------------------------------------------------------------------------
-
-
-class ExpandBackward0(ShapeRule):
-    """Dims of size one repeated without a copy: every repetition is the same memory.
-
-    Math: y = expand(a, shape(y)).   VJP: g.   It is summed over the repetitions.
-    Shapes: (1, 3) -> (2, 3). Saves: nothing.   PyTorch: torch.Tensor.expand
-    """
-
-    keeps = ("self_sym_sizes",)
-
-    def vjp(self, g):
-        return sum_to(g, self.args[0])
 
 
 @method

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.metadata import fold
+from ..autograd.metadata import unbroadcast
 from ..autograd.modes import THREAD
 from ..autograd.node import Node
 from ..autograd.saved import FREED, Packed
@@ -26,7 +26,7 @@ from ..autograd.variable import Variable
 from ..ops.rule import Rule
 
 MOST = 16  # up to so many rows and columns the numbers are worked out
-_ELEMENTWISE = {"pointwise", "activations", "arithmetic", "scalars", "pairs", "convert"}
+_ELEMENTWISE = {"pointwise", "activations", "arithmetic", "scalars", "pairs", "convert", "copies"}
 _SAME_ORDER = ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Alias", "Clone", "ToCopy")
 _MOVED = ("T", "Transpose", "Permute", "Flip", "Roll", "Rot90")
 _PICKED = ("Select", "Slice", "Diagonal", "AsStrided", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Embedding",
@@ -64,7 +64,7 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
                 grads = node.vjp(g, *values)
                 grads = grads if isinstance(grads, tuple) else (grads,)
                 if node.fold is not None:
-                    grads = fold(node, grads)
+                    grads = unbroadcast(node, grads)
                 for i, one in enumerate(grads[:wanted]):
                     column = found[i]
                     if one is None or edges[i][0] is None:

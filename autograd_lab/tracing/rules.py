@@ -359,7 +359,8 @@ def _frozen(x: Any) -> Any:
 
 @cache
 def _result_names(rule: Any) -> frozenset[str]:
-    return frozenset(getattr(rule, "results", ()))
+    saves, plan = getattr(rule, "saves", ()), getattr(rule, "save_plan", ())
+    return frozenset(name for name, (_where, nr, _users) in zip(saves, plan, strict=False) if nr is not None)
 
 
 class _Shown:

@@ -18,7 +18,7 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode, _push_mode
 from torch.utils.weak import TensorWeakRef
 
-from ..autograd.needed import needed_nodes
+from ..core.engine import needed_nodes
 from .messages import InFlight
 from .torch_builder import encode_tensor, has_numbers, is_accumulator, is_function, is_packed
 
@@ -103,12 +103,12 @@ class TorchPass:
         accumulators = {id(node.variable): node for node in self.deps if is_accumulator(node)}
         wanted = [(accumulators.get(id(t)), 0) if is_leaf(t) else _edge(t) for t in inputs or ()]
         if wanted and to_leaves:
-            self.needed = needed_nodes((), self.deps, (), [node for node, _ in wanted if node])
+            self.needed = needed_nodes(self.deps, (), [node for node, _ in wanted if node])
         elif wanted:
             for place, (node, nr) in enumerate(wanted):
                 if node is not None:  # None for a leaf that the pass does not reach
                     self.captures.setdefault(node, []).append((nr, place))
-            self.needed = needed_nodes((), self.deps, self.captures, ())
+            self.needed = needed_nodes(self.deps, self.captures)
         place = None if user is None else (user.f_code, user.f_lasti)
         kept = [
             t

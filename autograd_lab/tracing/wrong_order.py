@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.engine import count_dependencies
-from ..autograd.metadata import fold
+from ..autograd.metadata import unbroadcast
 from ..autograd.modes import THREAD
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable, edge_of, pair_of
@@ -155,7 +155,7 @@ class _Pass:
             grads = rule.vjp(node, slots[0] if node.plain else slots, *values)
             grads = grads if isinstance(grads, tuple) else (grads,)
             if node.fold is not None:
-                grads = fold(node, grads)
+                grads = unbroadcast(node, grads)
         watch.applied(self, node, slots, grads)
         messages = []
         for i, (fn, nr) in enumerate(node.next_functions):

@@ -9,13 +9,13 @@ import inspect
 import re
 from functools import lru_cache
 
-from autograd_lab.autograd import engine
+from autograd_lab.core import engine
 from autograd_lab.tracing.trace import Record, Trace
 
 METHODS = ("__init__", "_seed", "_loop", "_run_node", "_apply", "_deliver_all", "_deliver")
 """What is shown of the class, in the order of the page."""
 MARK = re.compile(r"\s*# event: ([a-z, ]+)$")
-NAME = "autograd_lab/autograd/engine.py"
+NAME = "autograd_lab/core/engine.py"
 
 
 @lru_cache(1)

@@ -8,7 +8,7 @@ import random_programs as programs
 from hypothesis import HealthCheck, assume, example, given, settings
 
 import autograd_lab
-from autograd_lab.autograd.metadata import fold
+from autograd_lab.autograd.metadata import unbroadcast
 from autograd_lab.autograd.node import AccumulateGrad
 
 EXAMPLES = settings(
@@ -94,7 +94,7 @@ def by_all_paths(node, nr, g, found):
     results = node.vjp(g if node.plain else grads, *node.unpack(True))
     results = results if isinstance(results, tuple) else (results,)
     if node.fold is not None:
-        results = fold(node, results)
+        results = unbroadcast(node, results)
     for (fn, number), part in zip(node.next_functions, results, strict=True):
         if fn is not None and part is not None:
             by_all_paths(fn, number, part, found)

@@ -16,9 +16,9 @@ for _module in pkgutil.walk_packages(autograd_lab.__path__, "autograd_lab."):
         importlib.import_module(_module.name)
 
 BASES = {
-    "Adjoint", "DrawRule", "Flat", "Gate", "GeneralRule", "Ordering", "Reduction", "Selection", "ShapeRule", "UpsampleLinearBackward0",
+    "Adjoint", "DrawRule", "Flat", "Gate", "GeneralRule", "Ordering", "Reduction", "Selection", "ShapeRule", "TwoMatrices", "UpsampleLinearBackward0",
     "UpsampleLinearBackwardBackward0", "UpsampleNearestBackward0", "_ByPlace", "_Factored", "_Gradient", "_NearestGradient", "_Pointwise",
-    "_Resized", "_TwoMatrices", "_Unpadded", "_Winners",
+    "_Resized", "_Unpadded", "_Winners",
 }  # fmt: skip
 """What several rules have in common: no node has this name."""
 

@@ -13,7 +13,7 @@ import pytest
 import structures
 
 import autograd_lab as torch
-from autograd_lab.autograd.metadata import fold
+from autograd_lab.autograd.metadata import unbroadcast
 from autograd_lab.autograd.modes import THREAD
 from autograd_lab.autograd.saved import FREED
 from autograd_lab.autograd.variable import NO_EDGE, Variable
@@ -137,7 +137,7 @@ class Watcher:
         self.structures(node, values, given, outputs[0]._data)
         sent = sent if isinstance(sent, tuple) else (sent,)
         if node.fold is not None:
-            sent = fold(node, sent)
+            sent = unbroadcast(node, sent)
         rest |= {"g": gs[0]} | {f"g{k}": 0.0 if g is None else g for k, g in enumerate(gs)}
         rest["gs"] = [np.zeros(t._data.shape) if g is None else g for t, g in zip(outputs, gs, strict=True)]
         for i, (edge, g) in enumerate(zip(node._edges, sent, strict=False)):

@@ -1,0 +1,118 @@
+"""Functions for formulas: given arrays they compute with NumPy, given Tensors they are recorded operations.
+
+A VJP is written once. In an ordinary pass its values are arrays; under create_graph they are Tensors, and each step is a node of
+its own that can be differentiated again. Operators (+ - * / @ **) and the methods .sum, .reshape need no help: both have them.
+"""
+
+import functools
+
+import numpy as np
+
+from .modes import WATCHERS, watcher
+from .tensor import Tensor, wrap
+
+
+def array_of(x):
+    """The numbers of an array or a Tensor, for conditions and positions that carry no gradient."""
+    return x._data if isinstance(x, Tensor) else x
+
+
+def zeros(size, like):
+    """Zeros of the kind and type of `like`."""
+    if not isinstance(like, Tensor):
+        return np.zeros(size, like.dtype)
+    out = wrap(np.zeros(size, like._data.dtype))
+    if WATCHERS:
+        watcher().followed(out, (like,))
+    return out
+
+
+def zeros_like(x):
+    """Zeros in the shape and type of `x`: the gradient of what does not move."""
+    return zeros(x.shape, x)
+
+
+def constant(array, like):
+    """`array` as a constant of the kind and type of `like`: an array, or a Tensor without history."""
+    array = np.asarray(array).astype(array_of(like).dtype)
+    return wrap(array) if isinstance(like, Tensor) else array
+
+
+def masked(g, passes):
+    """`g` where the array `passes` is true and exactly zero elsewhere, also where an array `g` is inf or nan."""
+    if isinstance(g, Tensor):
+        return g * constant(passes, g)
+    bits = BITS[g.itemsize]  # a product of whole numbers takes half the time of np.where
+    kept = passes.astype(bits)
+    kept *= g.view(bits)
+    return kept.view(g.dtype)
+
+
+BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+"""Whole numbers as wide as a float of so many bytes."""
+
+
+def expand(x, shape):
+    """`x` broadcast to `shape`, as an array of its own."""
+    if isinstance(x, Tensor):
+        return x.expand(shape)
+    if x.shape == shape:
+        return x
+    out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
+    out[...] = x
+    return out
+
+
+def cast(g, dtype):
+    """`g` in the NumPy type `dtype`."""
+    if isinstance(g, Tensor):
+        return g if g._data.dtype == dtype else g.to(wrap(np.empty(0, dtype)).dtype)
+    return g if g.dtype == dtype else g.astype(dtype)
+
+
+def sum_to(g, shape):
+    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
+    if isinstance(g, Tensor):
+        return g.sum_to_size(shape)
+    if g.shape[1:] == shape and g.ndim == 2 and g.dtype.kind == "f":
+        return sum_rows(g)  # what was added to each row
+    lead = len(g.shape) - len(shape)
+    dims = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
+    )
+    if dims:
+        g = g.sum(axis=dims, keepdims=True)
+    return g.reshape(shape)
+
+
+def sum_rows(x):
+    """The sum over the rows of a matrix of floats (of its first dim: a vector gives a number)."""
+    return ones(len(x), x.dtype).dot(x) if len(x) <= MANY else np.add.reduce(x, 0)
+
+
+MANY = 4096
+"""Of more rows than this a reduction adds up more accurately than a product, and there are no ones kept for them."""
+
+
+@functools.lru_cache(maxsize=64)
+def ones(shape, dtype):
+    """Ones to multiply with: a product adds up the rows or columns of a matrix in a third of the time of a reduction."""
+    made = np.ones(shape, dtype)
+    made.flags.writeable = False  # it is lent to all
+    return made
+
+
+def unbroadcast(node, grads):
+    """Undo broadcasting and promotion: each gradient gets the shape and dtype its operand had.
+
+    What was copied along a dim in the forward pass is summed along it in the backward pass.
+    """
+    fitted = []
+    for g, (shape, dtype) in zip(grads if type(grads) is tuple else (grads,), node.fold, strict=True):
+        if g is not None:
+            if g.shape != shape:
+                g = sum_to(g, shape)
+            if array_of(g).dtype != dtype:
+                g = cast(g, dtype)
+        fitted.append(g)
+    return tuple(fitted)

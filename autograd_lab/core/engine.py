@@ -1,0 +1,274 @@
+"""The reverse pass: gradients flow from the roots to the leaves.
+
+A node may run only when everything that uses its output has sent its message, or it would pass on half a gradient. So
+the engine first counts, for each node, how many messages it must wait for. Then it takes, again and again, the ready
+node that was created last (accumulators before all others), lets its rule turn the incoming gradient into one per
+operand, and delivers these. Messages for the same place are added up on arrival.
+
+    count    deps[node] = how many edges of this graph lead to it
+    seed     the gradient of each root with respect to itself
+    loop     pop the newest ready node; run its rule; deliver; whoever got the last message becomes ready
+
+Nothing here recurses, so a chain of a million nodes is no deeper than one of three. The loop is a method that can stop
+after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
+
+The stepper shows this page while it runs. `# event: pop` says at which statement it is when that event is told.
+"""
+
+import itertools
+from heapq import heappop, heappush
+
+import numpy as np
+
+from .array_or_tensor import unbroadcast
+from .hooks import as_tensor, run_before, run_tensor_hooks
+from .modes import THREAD
+from .node import run_formula
+from .seams import extend
+from .tensor import NO_EDGE, Tensor, edge_of, pair_of, wrap
+
+_ids = itertools.count().__next__
+
+
+class BackwardPass:
+    """One reverse pass, which can be run as a whole or some nodes at a time.
+
+    roots         [((node, output_nr), gradient)] with gradients as arrays, or as Tensors if `create_graph`
+    keep_graph    whether nodes keep their saved values afterwards
+    create_graph  whether the pass itself is recorded, so that its results can be differentiated again
+
+    captures      {node: [(output_nr, place)]}: the gradients that `grad` asks for, to be put into `captured`
+    """
+
+    needed = None  # in a pass that goes to some nodes only: {node: whether it runs}
+    expected = None  # what shape and type gradients must have, where that is not plain
+    tensors = False  # whether gradients are Tensors, as in a pass that is recorded; they are arrays otherwise
+
+    def __init__(self, roots, keep_graph, create_graph, captures=None, call="backward"):
+        self.id = _ids()
+        self.captures, self.captured = captures, {}
+        self.keep_graph = keep_graph
+        self.create_graph = self.tensors = create_graph
+        self.ready = []
+        self.buffers = {}
+        self.watch = THREAD.state.watch
+        self._count(roots)  # event: backward, counts
+        if self.watch is not None:
+            self.watch.pass_started(self, roots, call)  # who may put another in its place
+        self._seed(roots)
+
+    def run(self, limit=-1):
+        """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
+        state = THREAD.state
+        before = state.grad
+        state.grad = self.create_graph
+        try:
+            self._run(limit)
+        except BaseException as error:
+            if self.watch is not None:
+                self.watch.failed(self, error)
+            raise
+        finally:
+            state.grad = before
+        if self.watch is not None and not self.ready:
+            self.watch.pass_done(self)
+
+    def _loop(self, limit):
+        ready, buffers = self.ready, self.buffers
+        while ready and limit:  # event: done
+            limit -= 1  # one below zero is never reached
+            _, node = heappop(ready)  # event: pop
+            if self.watch is not None:
+                self.watch.popped(self, node, buffers[node])
+            grads = self._run_node(node, buffers.pop(node))  # event: hook, retain
+            if grads is not None:
+                self._deliver_all(node, grads)
+
+    def _run_node(self, node, g):
+        """Run one node on the gradient that arrived (of several outputs: a list of them). Returns None if it only captures."""
+        slots = [g] if node.plain else g
+        if node.hooks is not None:
+            slots = run_before(self, node, slots)
+        if self.needed is not None and not self.needed[node]:
+            self._capture(node, slots)
+            return None
+        return self._apply(node, slots)
+
+    def _apply(self, node, slots):
+        """The rule itself. Returns a tuple with one gradient (or None) per operand."""
+        watch = self.watch
+        rule = type(node)  # which has the methods: attributes of a custom Function's node may have any name
+        values = rule.unpack(node, self.tensors)
+        if watch is not None:
+            watch.applying(self, node, slots)
+        grads = self._vjp(rule, node, slots, values)  # event: vjp, accumulate
+        if type(grads) is not tuple:
+            grads = (grads,)
+        if node.fold is not None:
+            grads = unbroadcast(node, grads)
+        if watch is not None:
+            watch.applied(self, node, slots, grads)
+        if not self.keep_graph:
+            rule.release(node)  # event: free
+            if watch is not None:
+                watch.released(self, node)
+        return grads
+
+    def _deliver_all(self, node, grads):
+        """Send each gradient of a node where its edge leads; what nobody needs is pruned."""
+        needed = self.needed
+        for i, edge in enumerate(node._edges):
+            fn, nr = edge if type(edge) is tuple else (edge, 0)
+            if fn is not None and (needed is None or fn in needed):  # event: pruned
+                g = grads[i] if self.expected is None else self._fitted(grads[i], fn, nr, i, node)
+                self._deliver(fn, nr, g, node, i)
+            elif self.watch is not None:
+                self.watch.pruned(self, node, i)
+
+    def _deliver(self, fn, nr, g, sender, i):
+        """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last one awaited."""
+        if fn.plain:
+            old = self.buffers.get(fn)
+            self.buffers[fn] = total = old if g is None else g if old is None else old + g
+        else:
+            slots = self.buffers.get(fn) or self.buffers.setdefault(fn, [None] * fn.n_outputs)
+            old = slots[nr]
+            slots[nr] = total = old if g is None else g if old is None else old + g
+        left = self.deps[fn] = self.deps.get(fn, 1) - 1  # event: seed, deliver
+        watch = self.watch
+        if watch is not None:
+            watch.delivered(self, sender, i, fn, nr, g, old, total)
+        if not left:
+            heappush(self.ready, (fn.priority, fn))  # event: push
+            if watch is not None:
+                watch.pushed(self, fn)
+
+    # A fuller pass does these with more care.
+
+    def _count(self, roots):
+        self.deps = count_dependencies([node for (node, _), _ in roots])
+        if self.captures is not None:
+            self.needed = needed_nodes(self.deps, self.captures)
+
+    def _seed(self, roots):
+        for (node, nr), g in roots:
+            if self.needed is None or node in self.needed:
+                self._deliver(node, nr, g, None, None)
+
+    def _run(self, limit):
+        self._loop(limit)
+
+    def _vjp(self, rule, node, slots, values):
+        g = slots[0] if node.plain else slots
+        return run_formula(node, g, values) if self.tensors else rule.vjp(node, g, *values)
+
+    def _capture(self, node, slots):
+        for nr, place in self.captures[node]:
+            self.captured[place] = slots[nr]
+
+    def with_tensor_hooks(self, node, nr, table, g):
+        """What the hooks in `table` make of the gradient `g` of output `nr` of a node."""
+        if self.watch is not None:
+            self.watch.handing(self, node, "tensor", (g,), ())
+        after = run_tensor_hooks(table, as_tensor(g))
+        if self.watch is not None:
+            self.watch.hooked(self, node, "tensor", (after,), nr)
+        return after if self.tensors or after is None else after._data
+
+
+def count_dependencies(roots, unfold=True):
+    """{node: number of messages it will get} for every node reachable from `roots` (each root gets its seed)."""
+    deps = {}
+    stack = []
+    for node in roots:
+        if node in deps:
+            deps[node] += 1
+        else:
+            deps[node] = 1
+            stack.append(node)
+    while stack:
+        node = stack.pop()
+        edges = (node.unfold() if unfold else node)._next
+        for fn in edges if type(edges) is tuple else (edges,):
+            if type(fn) is tuple:
+                fn, _ = fn
+                if fn is None:
+                    continue
+            if fn in deps:
+                deps[fn] += 1
+            else:
+                deps[fn] = 1
+                if fn._next:
+                    stack.append(fn)
+    return deps
+
+
+def needed_nodes(deps, captures, only=()):
+    """{node: whether it must run} for the nodes of a restricted pass; nodes not in it get no messages.
+
+    A node must run if a wanted gradient lies behind it; a node that is only captured gets its messages and stops.
+    """
+    users = {}
+    for node in deps:
+        for fn, _ in node.next_functions:
+            if fn is not None:
+                users.setdefault(fn, []).append(node)
+    needed = {node: False for node in captures if node in deps}
+    needed.update({node: True for node in only if node in deps})
+    stack = list(needed)
+    while stack:
+        for user in users.get(stack.pop(), ()):
+            if user not in needed:
+                stack.append(user)
+            needed[user] = True
+    return needed
+
+
+# -- what the user calls ----------------------------------------------------------------------------------
+
+
+def backward(tensor, gradient=None, retain_graph=None, create_graph=False):
+    """Send a gradient back through the graph of `tensor` and add it to `.grad` of the leaves (torch.Tensor.backward).
+
+    gradient      of the tensor, in its shape; may be left out for a tensor of one element (then 1)
+    retain_graph  keep the saved values, so that backward can run again (default: create_graph)
+    create_graph  record the pass itself, for second derivatives
+    """
+    keep = create_graph if retain_graph is None else retain_graph
+    BackwardPass([root_of(tensor, gradient, create_graph)], keep, create_graph).run()
+
+
+extend(Tensor, backward=backward)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False):
+    """The gradients of a Tensor with respect to some, as a tuple; no `.grad` is touched (torch.autograd.grad).
+
+    Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` asks for None there.
+    """
+    inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    captures = {}
+    for place, t in enumerate(inputs):
+        node, nr = pair_of(edge_of(t))
+        captures.setdefault(node, []).append((nr, place))
+    keep = create_graph if retain_graph is None else retain_graph
+    run = BackwardPass([root_of(outputs, grad_outputs, create_graph)], keep, create_graph, captures, "grad")
+    run.run()
+    if len(run.captured) < len(inputs) and not allow_unused:
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is "
+            "the desired behavior."
+        )
+    return tuple([as_tensor(run.captured.get(place)) for place in range(len(inputs))])
+
+
+def root_of(t, gradient, create_graph):
+    """((node, output_nr), gradient) for the root `t` of a pass. Raises RuntimeError if it needs a gradient, or has no graph."""
+    if gradient is None:
+        if t._data.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        gradient = wrap(np.ones(t._data.shape, t._data.dtype)[()])
+    edge = edge_of(t)
+    if edge is NO_EDGE:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    return pair_of(edge), gradient if create_graph else gradient._data

@@ -1,0 +1,160 @@
+"""Hooks: the user's functions that see gradients pass, and may change them.
+
+Tensor hooks live on the node that made the tensor, so a hook registered before an in-place operation stays with the old
+value; those of a leaf are its own. They run before the node does, each on what the ones before it made; then `.grad` is
+kept of a computed tensor that asked for it with retain_grad.
+"""
+
+import itertools
+import weakref
+
+from .modes import WATCHERS, watcher
+from .node import Node
+from .seams import CLASSES, extend
+from .tensor import NO_EDGE, Tensor, find_edge, pair_of, wrap
+
+_ids = itertools.count().__next__
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook out."""
+
+    def __init__(self, hooks, fn):
+        self.id = _ids()
+        self._hooks = weakref.ref(hooks)
+        hooks[self.id] = fn
+
+    def remove(self):
+        """Take the hook out; doing so twice is harmless."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+
+CLASSES["RemovableHandle"] = RemovableHandle
+
+
+class HookDict(dict):
+    """A dict of hooks that handles can refer to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
+class NodeHooks:
+    """The hooks of one node.
+
+    metadata   the user's own notes
+    post, pre  hooks of the node itself: {id: fn}
+    retain     {output number: weak reference to the tensor that keeps its gradient}
+    tensor     [(output number, {id: fn})] in the order of registration
+    """
+
+    __slots__ = ("metadata", "post", "pre", "retain", "tensor")
+
+    def __init__(self):
+        self.tensor = []
+        self.retain, self.metadata = {}, {}
+        self.pre, self.post = HookDict(), HookDict()
+
+
+def hooks_of(node):
+    """The NodeHooks of `node`, made if it has none: having them makes the engine look for hooks."""
+    if node.hooks is None:
+        node.hooks = NodeHooks()
+    return node.hooks
+
+
+extend(Node, _hooks=hooks_of)
+
+
+def as_tensor(g):
+    """A gradient as the user may see it."""
+    return g if g is None or isinstance(g, Tensor) else wrap(g)
+
+
+def register_hook(self, hook):
+    """Call hook(grad) when this tensor's gradient is known; what it returns, if not None, takes its place.
+
+    Raises RuntimeError if the tensor does not require grad.
+    """
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    fn = self.grad_fn
+    if fn is None:
+        meta = self._ensure_meta()
+        if meta.hooks is None:
+            meta.hooks = HookDict()
+            node, _ = pair_of(find_edge(self))
+            if node is not None:
+                node._hooks()  # so that the engine looks for them
+        return CLASSES["RemovableHandle"](meta.hooks, hook)
+    table = dict(fn._hooks().tensor)
+    if self.output_nr not in table:
+        table[self.output_nr] = HookDict()
+        fn.hooks.tensor.append((self.output_nr, table[self.output_nr]))
+    return CLASSES["RemovableHandle"](table[self.output_nr], hook)
+
+
+def retain_grad(self):
+    """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.
+
+    Raises RuntimeError if the tensor does not require grad.
+    """
+    if not self.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if self._last_edge() is NO_EDGE or self.retains_grad:
+        return
+    fn = self.grad_fn
+    self._ensure_meta().retains_grad = True
+    fn._hooks().retain[self.output_nr] = weakref.ref(self)
+    if WATCHERS:
+        watcher().flagged(self, "retain_grad")
+
+
+def retains_grad(self):
+    """Whether `.grad` of this computed tensor will be filled."""
+    return self._meta is not None and self._meta.retains_grad
+
+
+extend(Tensor, register_hook=register_hook, retain_grad=retain_grad, retains_grad=property(retains_grad))
+
+
+# -- in a pass --------------------------------------------------------------------------------------------
+
+
+def run_before(run, node, slots):
+    """Run the hooks of `node` on what has arrived in its `slots`. Returns what they made of it."""
+    slots = list(slots)
+    own = (
+        node.kind == "accumulate" and not isinstance(node.variable._edge, Node) and node.variable._meta.hooks
+    )
+    for nr, table in [(0, own)] if own else list(node.hooks.tensor):
+        slots[nr] = run.with_tensor_hooks(node, nr, table, slots[nr])
+    for nr, ref in list(node.hooks.retain.items()):
+        t = ref()
+        if t is not None and slots[nr] is not None:
+            keep_gradient(t, slots[nr])
+            if run.watch is not None:
+                run.watch.retained(run, t, slots[nr])
+    return slots
+
+
+def run_tensor_hooks(hooks, g):
+    """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it. Raises TypeError if that is no Tensor."""
+    for fn in list(hooks.values()):
+        result = fn(g)
+        if result is not None:
+            if not isinstance(result, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            g = result
+    return g
+
+
+def keep_gradient(t, g):
+    """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
+    meta = t._ensure_meta()
+    old = meta.grad
+    if isinstance(g, Tensor):
+        meta.grad = g.clone() if old is None else old + g
+    else:
+        meta.grad = wrap(g.copy() if old is None else old._data + g)

@@ -1,0 +1,94 @@
+"""The switches: whether operations are recorded, and who watches. One State for each thread.
+
+Operations read two of them. `grad` says whether to record. `special` is set while anything unusual goes on, such as a
+watcher: without it no operation looks any further.
+"""
+
+import contextlib
+import contextvars
+import threading
+
+import numpy as np
+
+from .seams import CLASSES
+from .watch import NOBODY
+
+
+class State:
+    """The switches of one thread.
+
+    formula  whether what runs is the formula of a VJP that is itself recorded
+    grad     whether operations are recorded
+    special  whether anything unusual goes on
+    watch    the watcher that is told of everything (see watch.py), or None
+    run      run(fn, *args) calls a function of NumPy without its warnings: PyTorch does not warn of 1/0 and overflow
+    """
+
+    __slots__ = ("formula", "grad", "run", "special", "watch")
+
+    def __init__(self):
+        self.grad = True
+        self.formula = self.special = False
+        self.watch = None
+        # A context of its own, where the warnings are off, costs 30 ns a call; np.errstate costs 1,200, and np.seterr would change
+        # the user's session.
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+    def refresh(self):
+        """Recompute `special` after a change."""
+        self.special = self.watch is not None
+
+    def enabled(self):
+        """Whether recording is switched on."""
+        return self.grad
+
+    def set_grad(self, on):
+        """Switch recording on or off, telling the watcher if there is one."""
+        if on != self.grad:
+            self.grad = on
+            if self.watch is not None:
+                self.watch.mode(on)
+
+
+CLASSES["State"] = State
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.state = CLASSES["State"]()
+
+
+THREAD = _Thread()
+
+WATCHERS: list = []
+"""The watchers at work, of all threads: what happens beside operations asks this list first, which costs next to nothing."""
+
+
+def watcher():
+    """What watches this thread, to be told of an event; NOBODY if nothing does. Ask first whether there are WATCHERS at all."""
+    return THREAD.state.watch or NOBODY
+
+
+class no_grad(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
+    """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator."""
+
+    on = False
+
+    def _recreate_cm(self):
+        return type(self)()  # each call of a decorated function needs its own
+
+    def __enter__(self):
+        state = THREAD.state
+        self._before = state.enabled()
+        state.set_grad(self.on)
+
+    def __exit__(self, *exc):
+        THREAD.state.set_grad(self._before)
+
+
+class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
+    """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator."""
+
+    on = True

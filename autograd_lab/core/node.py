@@ -1,0 +1,349 @@
+"""Nodes: one for each recorded operation, and one for each leaf that collects a gradient.
+
+A node knows where gradients go next (`next_functions`), what its rule needs to compute them (`saved`, `args`), and when it was
+made (`priority`). The classes of nodes are the rules themselves (see rules/): `type(y.grad_fn)` is the rule that made y.
+"""
+
+import itertools
+
+import numpy as np
+
+from .modes import THREAD
+from .seams import CLASSES, DOORS
+from .tensor import NO_EDGE, Tensor, bump_version, new, pair_of, version_of, wrap
+
+MANY = 1 << 16
+
+
+def _numbers(k):
+    if DOORS.grow is not None:
+        DOORS.grow(k)
+    return range(-1 - k * MANY, -1 - (k + 1) * MANY, -1)
+
+
+count_down = itertools.chain.from_iterable(map(_numbers, itertools.count())).__next__
+"""Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
+
+_first_of_all = itertools.count(-(2**62)).__next__
+LEAVES = -(2**61)
+"""The priorities of leaves lie below this number, all others above: a leaf is served at once."""
+
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after "
+    "calling backward."
+)
+
+
+class Freed(tuple):
+    """What stands in `saved` once the values are gone. Not empty, so that asking for them is noticed."""
+
+    __slots__ = ()
+
+    def unpack(self, node, tensors):
+        raise RuntimeError(FREED_TEXT)
+
+    def read(self, node, i):
+        raise RuntimeError(FREED_TEXT)
+
+
+FREED = Freed((None,))
+
+
+class NodeType(type):
+    """The class of the classes of nodes.
+
+    It gives nodes no `__dict__`, for in a large graph each byte counts a million times, and an attribute `_saved_<name>` for
+    each of `saves`, `keeps` and `shows`. (A `__getattr__` would do that too, but slow down the reading of all the others.)
+    """
+
+    def __new__(cls, name, bases, body, /, **options):
+        body.setdefault("__slots__", () if body.get("plain", True) else ("n_outputs",))
+        for what in ("saves", "keeps", "shows"):
+            for saved in body.get(what, ()):
+                body["_saved_" + saved] = property(lambda node, name=saved: node._read_saved(name))
+        for saved in body.get("saves", ()):
+            body["_raw_saved_" + saved] = property(lambda node, name=saved: node._raw_saved(name))
+        return super().__new__(cls, name, bases, body, **options)
+
+
+class Node(metaclass=NodeType):
+    """One step of the computation, seen from its result.
+
+    _next      the edges of its operands: where their gradients go, NO_EDGE where none is wanted. Of y + 1, or of exp(y), the
+               node of y alone: a tuple around it would double what Python's garbage collector walks through in a long chain
+    args       plain values its rule needs, named by `keeps`
+    fold       None, or for each operand the (shape, dtype) that broadcasting or promotion changed
+    hooks      None, or what the user registered (see hooks.py)
+    priority   minus the creation number
+    saved      the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
+    versions   their version counters when they were saved; None for "all zero"
+    """
+
+    __slots__ = ("__weakref__", "_next", "args", "fold", "hooks", "priority", "saved", "versions")
+
+    fold: tuple | None
+    inputs: tuple = ("self",)
+    saves: tuple = ()  # names of `saved`, as in PyTorch's _saved_<name>
+    keeps: tuple = ()  # names of `args`, likewise
+    shows: tuple = ()  # what else can be read as _saved_<name>
+    save_plan: tuple = ()  # where each of `saves` comes from, and which gradients need it; see rule.py
+    plain = True  # one output, and `vjp` takes its gradient; the others have `n_outputs`, and take a list
+    kind = "op"
+
+    def vjp(self, g, *saved):
+        """The vector-Jacobian product: from the gradient of the output to those of the operands.
+
+        `g` and `saved` are NumPy arrays in an ordinary pass and Tensors under create_graph; the formula is written so
+        that the same lines serve both. Returns one gradient, or a tuple of one per operand (None: nothing to send).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no vjp")
+
+    # -- saved values ---------------------------------------------------------------------------------
+
+    def unpack(self, tensors):
+        """The saved values, checked against later writes: arrays, or Tensors with their history if `tensors`.
+
+        Raises RuntimeError if they were freed, or overwritten since they were saved.
+        """
+        saved = self.saved
+        return unpacked(self, saved, tensors) if type(saved) is tuple else saved.unpack(self, tensors)
+
+    def check_version(self, i, t):
+        """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""
+        expected = 0 if self.versions is None else self.versions[i]
+        if t._box is None or t._box[0] == expected or not self.uses(i):
+            return
+        raise RuntimeError(self.modified_text(t, i, expected))
+
+    def modified_text(self, t, i, expected):
+        """The message for saved tensor `i`, which is `t`, overwritten since it was saved at version `expected`."""
+        nr = self.result_number(i)
+        fn, number = (self, nr) if nr is not None else (t.grad_fn, 0)
+        which = (
+            f", which is output {number} of {fn.name().removesuffix('Backward0')}," if fn is not None else ""
+        )
+        return (
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[torch.FloatTensor {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} instead. "
+            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True)."
+        )
+
+    def check_attached(self, meta):
+        """Raise RuntimeError if a saved tensor of this `meta` was cut off by detach_() since."""
+        if self.priority > meta.detached:
+            raise RuntimeError(DETACHED_TEXT)
+
+    def uses(self, i):
+        """Whether a gradient that goes somewhere needs saved value `i`."""
+        mask = self.save_plan[i][-1] if i < len(self.save_plan) else -1
+        return any(fn and mask >> k & 1 for k, (fn, _) in enumerate(self.next_functions))
+
+    def restore(self, i, t):
+        """Saved tensor `i` as the user knew it: an operand is itself; a result gets its history back."""
+        nr = self.result_number(i)
+        return t if nr is None or t._data.dtype.kind != "f" else wrap(t._array(), (self, nr), t._box)
+
+    def result_number(self, i):
+        """Which output the i-th saved tensor is, or None if it is an operand."""
+        return self.save_plan[i][1] if i < len(self.save_plan) else None
+
+    def share_result(self, output, data):
+        """`output` just got an address (see Tensor._array): a saved copy of that result must share it."""
+        for i, t in enumerate(self.saved):
+            if isinstance(t, Tensor) and self.result_number(i) is not None and t._box is output._box:
+                t._data = data
+
+    def release(self):
+        """Drop the saved tensors; plain values stay. A node that saved none can run again."""
+        for t in self.saved:
+            if t is not None:
+                self.saved, self.versions = FREED, None
+                break
+
+    def _read_saved(self, name):
+        """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
+        if name in self.keeps:
+            return self.kept(name, self.args[self.keeps.index(name)])
+        i = self.saves.index(name) if name in self.saves else len(self.saved)
+        if i == len(self.saved) and self.saved is not FREED:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
+        return read_value(self, i, self.saved[i]) if type(self.saved) is tuple else self.saved.read(self, i)
+
+    def scalar_as_saved(self, number):
+        """How a saved Python number reads back: as a 0-d tensor."""
+        return wrap(np.asarray(number)[()])
+
+    def kept(self, name, value):
+        """How a plain value reads back through _saved_<name>."""
+        return value
+
+    # -- what the user sees ---------------------------------------------------------------------------
+
+    def unfold(self):
+        """The node as it is shown: one that was made to stand for two, for speed, becomes them now."""
+        return self
+
+    def name(self):
+        """The node's name, such as 'MulBackward0' (torch.autograd.graph.Node.name)."""
+        return type(self).__name__
+
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+    def __lt__(self, other):
+        return id(self) < id(other)  # never reached while priorities differ; heapq wants an order
+
+    @property
+    def _edges(self):
+        """One edge per operand."""
+        edges = self._next
+        return edges if type(edges) is tuple else (edges, *[NO_EDGE] * (len(self.inputs) - 1))
+
+    @property
+    def next_functions(self):
+        """((node, output_nr), ...): where the gradient of each operand goes; (None, 0) where none is wanted."""
+        return tuple([pair_of(edge) for edge in self._edges])
+
+    def needs(self, i):
+        """Whether operand `i` wants a gradient."""
+        return self._edges[i] is not NO_EDGE
+
+    def __call__(self, *grads):
+        """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
+
+        What the rule gives is all: to sum a gradient over the dims along which its operand was broadcast is the engine's work.
+        """
+        values = self.unpack(True)
+        out = run_formula(self, grads[0] if self.plain else list(grads), values, by_hand=True)
+        out = out if isinstance(out, tuple) else (out,)
+        out = tuple([fn and g for g, (fn, _) in zip(out, self.next_functions, strict=False)])
+        return out[0] if len(out) == 1 else out
+
+
+def unpacked(node, saved, tensors):
+    """The values `saved` of a node, as `unpack` gives them."""
+    versions, values = node.versions, []
+    for i, t in enumerate(saved):
+        if isinstance(t, Tensor):
+            box, meta = t._box, t._meta
+            if box is not None and box[0] != (0 if versions is None else versions[i]):
+                node.check_version(i, t)
+            if meta is not None and meta.detached is not None:
+                node.check_attached(meta)
+            t = node.restore(i, t) if tensors else t._data
+        values.append(t)
+    return values
+
+
+def read_value(node, i, one):
+    """The value `one`, saved as number `i` of a node, as the user reads it."""
+    if isinstance(one, Tensor):
+        node.check_version(i, one)
+        return node.restore(i, one)
+    return node.scalar_as_saved(one) if isinstance(one, (int, float)) else one
+
+
+def run_formula(node, g, values, by_hand=False):
+    """The rule of `node` on Tensors: what it computes is recorded."""
+    if DOORS.formula is not None:
+        return DOORS.formula(node, g, values, by_hand)
+    return type(node).vjp(node, g, *values)
+
+
+DETACHED_TEXT = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+    "This is not supported, please use out-of-place `.detach()` instead"
+)
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to `.grad` of its leaf.
+
+    Math: x.grad <- x.grad + g  (the first time: a copy of g).       Shapes: g has the shape of x.
+    An existing `.grad` is added to in place; under create_graph it is replaced by the sum.
+    """
+
+    __slots__ = ("variable",)
+    variable: Tensor
+    _next = saved = args = ()
+    versions = fold = None
+    kind = "accumulate"
+    # Asked for when it becomes ready: the first to be ready is the first to run.
+    priority = property(lambda _: _first_of_all())
+
+    def __init__(self, leaf):
+        self.variable, self.hooks = leaf, None
+        if leaf._meta.hooks:  # they are the leaf's own, for it outlives this node; having NodeHooks makes the engine look for them
+            self._hooks()
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    def vjp(self, g):
+        if g is None:
+            return ()
+        meta = self.variable._meta
+        if meta.grad is None:
+            meta.grad = self.first(g)
+        elif isinstance(g, Tensor):
+            meta.grad = meta.grad + g
+        else:
+            self.add(meta.grad, g)
+        return ()
+
+    def first(self, g):
+        """The first gradient: a copy, for the array that arrived may go elsewhere as well."""
+        return g.clone() if isinstance(g, Tensor) else wrap(g.copy())
+
+    def add(self, old, g):
+        """Add the array `g` to the gradient `old`, in place."""
+        bump_version(old)
+        old._data = np.add(old._data, g, out=old._array())
+
+
+CLASSES["AccumulateGrad"] = AccumulateGrad
+
+
+def make_node(rule, edges, args=(), saved=(), fold=None):
+    """A node of class `rule`, made now: the one place where nodes are made, those of leaves aside.
+
+    edges   one for each operand, or the one node to which the first leads if the others lead nowhere
+    saved   tensors (or None, or numbers) that it keeps for its rule, with their versions
+    """
+    node = new(rule)
+    node._next = edges
+    node.priority = count_down()
+    node.args = args
+    node.saved = saved
+    node.fold = fold
+    node.hooks = node.versions = None
+    if saved:
+        save(node, saved)
+    return node
+
+
+def save(node, tensors):
+    """Keep `tensors` for the rule of `node`, with their versions."""
+    if THREAD.state.special:
+        tensors = kept(node, tensors)
+    node.saved = tensors
+    for t in tensors:
+        if isinstance(t, Tensor) and t._box is not None and t._box[0]:
+            if t._box[0] < 0:
+                DOORS.refuse(t, node)
+            node.versions = tuple([version_of(t) if isinstance(t, Tensor) else 0 for t in tensors])
+
+
+def kept(node, tensors):
+    """What `node` saves in place of `tensors` while something unusual goes on."""
+    return tensors if DOORS.keep is None else DOORS.keep(node, tensors)
+
+
+def created(node):
+    """Tell of a node that the engine itself made, not an operation."""
+    state = THREAD.state
+    if state.special and DOORS.finish is not None:
+        DOORS.finish(state, None, (), (), node, ())

@@ -1,0 +1,108 @@
+"""The rules of matrix products: two matrices, a matrix and a vector, and the transpose of a matrix."""
+
+import operator
+
+from ..record import apply, apply_view
+from ..rule import Rule, function
+from ..tensor import Tensor
+
+
+class TwoMatrices(Rule):
+    """What the rules of matrix @ matrix share: beside the factors the sizes and strides of both are kept.
+
+    factors  the names of the two
+    """
+
+    factors: tuple
+
+    def to_first(self, g, b):
+        """Of a @ b: what is sent to a, g @ b^T. If a lies column after column in memory, so does its gradient."""
+        shape, _, strides, _, size = self.args[-5:]
+        if b is None:
+            return None
+        if isinstance(g, Tensor) and strides == (size, size * shape[0]):
+            return (b @ g.t()).t()
+        return g @ turned(b)
+
+    def to_second(self, g, a):
+        """Of a @ b: what is sent to b, a^T @ g, laid out likewise."""
+        _, shape, _, strides, size = self.args[-5:]
+        if a is None:
+            return None
+        if strides == (size, size * shape[0]) if isinstance(g, Tensor) else strides[0] == size:
+            return turned(turned(g) @ a)
+        return turned(a) @ g
+
+
+def turned(x):
+    """The transpose of a matrix."""
+    return x.t() if isinstance(x, Tensor) else x.T
+
+
+def memory_of(x, y):
+    """Sizes, strides and item size of two factors, the last five `args` of a TwoMatrices."""
+    return x.shape, y.shape, x.strides, y.strides, x.itemsize
+
+
+class MmBackward0(TwoMatrices):
+    """Product of two matrices.
+
+    Math: y = a @ b.   VJP: to a: g @ b.T; to b: a.T @ g.
+    Shapes: (n, m) @ (m, p) -> (n, p).   Saves: each factor that the other's gradient needs.   PyTorch: torch.mm
+    """
+
+    op = "mm"
+    inputs = factors = saves = ("self", "mat2")
+    saves_if = {"self": (1,), "mat2": (0,)}
+    shows = ("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides")
+
+    def forward(x, y, *memory):
+        return x @ y
+
+    def vjp(self, g, a, b):
+        to_second = self.to_second(g, a)  # before the other one: PyTorch goes by the operands' names
+        return self.to_first(g, b), to_second
+
+
+class MvBackward0(Rule):
+    """Matrix times vector.
+
+    Math: y = a @ b.   VJP: to a: outer(g, b); to b: a.T @ g.
+    Shapes: (n, m) @ (m,) -> (n,).   Saves: each factor the other needs.   PyTorch: torch.mv
+    """
+
+    op = "mv"
+    inputs = ("self", "vec")
+    saves = ("self", "vec")
+    saves_if = {"self": (1,), "vec": (0,)}
+    forward = operator.matmul
+
+    def vjp(self, g, a, v):
+        return None if v is None else g.reshape((-1, 1)) * v, None if a is None else turned(a) @ g
+
+
+class TBackward0(Rule):
+    """A matrix transposed.
+
+    Math: y = a.T.   VJP: g.T.   Shapes: (2, 3) -> (3, 2).   Saves: nothing.   PyTorch: torch.t
+    """
+
+    def vjp(self, g):
+        return turned(g)
+
+
+@function
+def matmul(input, other):
+    """The product of a matrix and a matrix or vector (torch.matmul). Raises RuntimeError for other shapes."""
+    x, y = input._data, other._data
+    if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[1] != y.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({list(x.shape)} and {list(y.shape)})")
+    if y.ndim == 1:
+        return apply(MvBackward0, (input, other))
+    return apply(MmBackward0, (input, other), *memory_of(x, y))
+
+
+@function
+def t(input):
+    """A matrix transposed, as a view (torch.t)."""
+    return apply_view(TBackward0, input, input._array().T)

@@ -1,0 +1,46 @@
+"""The doors through which other code extends the core, each explained. In each stands a function, or None: the core does without.
+
+PyTorch has more than the lesson needs: hooks on saved tensors, anomaly mode, forward mode, number types that mix. The code for
+that is not here. It enters itself in these doors, enters fuller classes in CLASSES, or adds methods with `extend`.
+"""
+
+
+class Doors:
+    """One attribute for each door.
+
+    Asked only while something unusual goes on (`State.special`):
+
+    finish     fn(state, rule, inputs, outputs, node, args): an operation has run, or (without a rule) the engine made a node
+    keep       fn(node, tensors): what a node saves in place of `tensors`
+    overwrite  fn(state, rule, inputs, data, node, args): memory is about to be written; gives None, or a function to call afterwards
+
+    Asked where the sentence says so:
+
+    formula    fn(node, g, values, by_hand): the rule of `node` is to run on Tensors, in a recorded pass or called by the user
+    grow       fn(k): some 65,000 nodes more are about to be made
+    halves     fn(rule): what computes the rule's `forward` on arrays of float16
+    layout     fn(data, *operands): an elementwise result of two dims or more; gives it in the order in memory that it should have
+    mixed      fn(rule, a, b): an operation of two operands that are not tensors of one type, or a tensor of floats and a float
+    refuse     fn(t, node): raises for a tensor that is to be saved, and whose version counter is negative
+    tensor     the class of what operations return
+    """
+
+    __slots__ = ("finish", "formula", "grow", "halves", "keep", "layout", "mixed", "overwrite", "refuse", "tensor")  # fmt: skip
+
+    def __init__(self):
+        for door in self.__slots__:
+            setattr(self, door, None)
+
+
+DOORS = Doors()
+
+CLASSES: dict[str, type] = {}
+"""The classes that the engine itself makes objects of, by name: its own, or fuller ones that inherit from them."""
+
+
+def extend(cls, **names):
+    """Add methods and attributes to a class of the core. Raises TypeError if the class itself has one of that name."""
+    for name, value in names.items():
+        if name in vars(cls):
+            raise TypeError(f"{cls.__name__} has a {name} of its own")
+        setattr(cls, name, value)

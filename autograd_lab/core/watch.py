@@ -1,0 +1,139 @@
+"""The observer protocol: everything the engine tells a watcher, one method for each kind of event.
+
+A watcher is in `THREAD.state.watch` and in the list `WATCHERS` (modes.py) while it works. What shows, records or compiles a
+program inherits from `Watch` and overrides the events it needs. Without a watcher, `NOBODY` takes its place.
+"""
+
+
+class Watch:
+    """A watcher that hears everything and does nothing; subclasses override what they need."""
+
+    running = True
+    batch = None  # the batch of vmap that is at work, if this is one or stands beside one
+    rewinds = False  # whether `mark` and `restore` take back what was noted
+
+    # -- the forward pass -----------------------------------------------------------------------------
+
+    def operation(self, rule, inputs, outputs, node, args):
+        """An operation ran; `rule` is its class, or its name if it has none, and `node` is None if it was not recorded."""
+
+    def writing(self, target):
+        """The memory of a tensor is about to be written."""
+
+    def written(self, rule, inputs, target, node, name, args=()):
+        """A tensor was written in place by the operation called `name`."""
+
+    def moving(self, target, name, inputs, args, data):
+        """The kernel `name` has computed `data`, which is about to overwrite a running statistic without a counted write."""
+
+    def detached(self, source, out, how):
+        """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
+
+    def remade(self, source, out, how):
+        """A leaf was made of the numbers of another tensor: `how` is "Parameter" or "deepcopy"."""
+
+    def shared(self, t):
+        """NumPy shares the memory of a tensor from here on."""
+
+    def copied(self, data, out):
+        """`out` was made from Python data, of which tensors gave their numbers only."""
+
+    def followed(self, out, sources):
+        """A tensor was made from others by no operation, or in their likeness."""
+
+    def made(self, t):
+        """A tensor was made of nothing, as by `zeros` or `arange`."""
+
+    def read(self, t, how):
+        """The numbers of a tensor left the graph through the method `how`: "item", "tolist" or "numpy"."""
+
+    def looked(self, t, how):
+        """Something was decided by the numbers of a tensor: a branch, or the shape of a result."""
+
+    def flagged(self, t, how):
+        """Whether a tensor requires grad, or retains its gradient, was changed by the method `how`."""
+
+    def grad_set(self, t, how):
+        """`.grad` of a tensor was assigned, cleared or written by the user's code."""
+
+    def mode(self, on):
+        """Recording of the graph was switched on or off."""
+
+    def drawing(self, generator):
+        """Random numbers are about to be drawn."""
+
+    def drew(self, name, args, out):
+        """The kernel `name` has drawn the numbers of `out`."""
+
+    def seeded(self, generator):
+        """A generator of random numbers was asked for its state, or put into another."""
+
+    def entered(self, what, name=""):
+        """A module was called, or a scope that the user has named was entered, in which case `what` is None."""
+
+    def left(self):
+        """The module or scope that was entered last was left."""
+
+    def stepped(self, optimizer):
+        """An optimizer is about to change its parameters."""
+
+    # -- the backward pass ----------------------------------------------------------------------------
+
+    def asked(self, outputs, inputs):
+        """`backward` or `grad` was called for some outputs, perhaps with `inputs`; a pass follows, or an error."""
+
+    def sent(self, gradients):
+        """These are the gradients of the outputs that `grad` was given, or None."""
+
+    def granted(self, inputs, results):
+        """These are the gradients with respect to `inputs` that `grad` returns."""
+
+    def pass_started(self, run, roots, call):
+        """A backward pass has counted its dependencies and is about to run; its `watch` may be replaced for the rest of it."""
+
+    def delivered(self, run, sender, i, fn, nr, g, old, total):
+        """Message `g`, number `i` of its sender, reached slot `nr` of `fn`, where `old` lay and `total` lies now."""
+
+    def pushed(self, run, fn):
+        """A node has all its messages and was put into the ready queue."""
+
+    def popped(self, run, node, g):
+        """A node was taken from the ready queue with the gradient, or the gradients, that arrived for it."""
+
+    def handing(self, run, node, stage, grads, context=()):
+        """User code is about to be handed gradients at a node, and sees those in `context` as well."""
+
+    def hooked(self, run, node, stage, after, nr=0):
+        """User code has seen the gradients that it was handed, perhaps changed them, and leaves `after`."""
+
+    def applying(self, run, node, slots):
+        """The rule of a node is about to run on the gradients in `slots`."""
+
+    def applied(self, run, node, slots, grads):
+        """The rule of a node turned the gradients in `slots` into `grads`, one for each operand."""
+
+    def released(self, run, node):
+        """A node has dropped its saved values."""
+
+    def pruned(self, run, node, i):
+        """Nothing is sent to operand `i` of a node, which needs no gradient."""
+
+    def retained(self, run, t, g):
+        """A tensor that is no leaf, and asked for it, keeps its gradient."""
+
+    def failed(self, run, error):
+        """A pass, or a call that asked for one (`run` is None then), ended with an error."""
+
+    def pass_done(self, run):
+        """A pass is complete."""
+
+    # -- a run of the program that is made again --------------------------------------------------------
+
+    def mark(self):
+        """All that was noted so far, for `restore`."""
+
+    def restore(self, mark):
+        """Forget what was noted since `mark`."""
+
+
+NOBODY = Watch()

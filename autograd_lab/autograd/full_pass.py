@@ -128,7 +128,7 @@ class FullPass(BackwardPass):
         """Run one node, and the hooks before and after it; note what autograd.grad is asked for."""
         hooks = node.hooks
         if hooks is self.captures is self.needed is None:
-            return BackwardPass._run_node(self, node, g)
+            return self._apply(node, [g] if node.plain else g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(node, slots)  # before its hooks; those of a node that stops here come first

@@ -49,13 +49,11 @@ class ViewMeta(core.ViewMeta):
     def __init__(self, source, edge, creation=DEFAULT):
         super().__init__(source, edge)
         if creation is DEFAULT:
-            state, parent = THREAD.state, source._meta
-            if state.inference:
-                creation = IN_INFERENCE
-            elif not state.grad:
-                creation = NO_GRAD
-            elif parent is not None and parent.base is not None:
-                creation = parent.creation
+            state = THREAD.state
+            if not state.grad:
+                creation = IN_INFERENCE if state.inference else NO_GRAD
+            elif self.base is not source:
+                creation = source._meta.creation
         self.creation = creation
 
     def set_edge(self, t, edge):

@@ -117,7 +117,8 @@ class BackwardPass:
     def _deliver_all(self, node, grads):
         """Send each gradient of a node where its edge leads; what nobody needs is pruned."""
         needed = self.needed
-        for i, edge in enumerate(node._edges):
+        edges = node._next if type(node._next) is tuple else node._edges
+        for i, edge in enumerate(edges):
             fn, nr = edge if type(edge) is tuple else (edge, 0)
             if fn is not None and (needed is None or fn in needed):  # event: pruned
                 g = grads[i] if self.expected is None else self._fitted(grads[i], fn, nr, i, node)

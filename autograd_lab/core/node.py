@@ -108,7 +108,9 @@ class Node(metaclass=NodeType):
         Raises RuntimeError if they were freed, or overwritten since they were saved.
         """
         saved = self.saved
-        return unpacked(self, saved, tensors) if type(saved) is tuple else saved.unpack(self, tensors)
+        if type(saved) is not tuple:
+            return saved.unpack(self, tensors)
+        return unpacked(self, saved, tensors) if saved else saved
 
     def check_version(self, i, t):
         """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""

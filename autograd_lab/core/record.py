@@ -115,9 +115,10 @@ def apply_view(rule, x, data, *args):
     state = THREAD.state
     node, edge = None, NO_EDGE
     if state.grad:
-        edges = edges_of((x,))
-        if edges[0] is not NO_EDGE:
-            edge = node = node_for(rule, edges, (x,), (), args)
+        link = x._edge or find_edge(x)
+        if link is not NO_EDGE:
+            kept = with_shapes(rule, (x,), args) if rule.shape_names else args
+            edge = node = make_node(rule, (link,), kept)
     out = make_view(x, data, edge)
     if state.special:
         finish(state, rule, (x,), (out,), node, args)

@@ -1,8 +1,9 @@
 """Speed: what is so because it is faster. Without this package all that is computed is the same, to the bit.
 
-    fused.py    two nodes in one, until somebody looks
-    layers.py   fully connected layers and the loss of a classifier
-    loop.py     the loop of a backward pass that nobody watches
+    fused.py      two nodes in one, until they are looked at
+    layers.py     fully connected layers and the loss of a classifier
+    loop.py       the loop of a backward pass without a watcher
+    operators.py  + - * / in one function each
 
 One switch for the process: `on()` puts these into the doors of the core (autograd/seams.py), `off()` takes them out. A pass ends as it
 began. It is on in scripts. `from autograd_lab import lab` switches it off, so that in a notebook the nodes on the screen are the nodes that
@@ -14,6 +15,7 @@ import os
 from ..autograd.seams import DOORS
 from .layers import cross_entropy, linear
 from .loop import loop
+from .operators import switch
 
 VARIABLE = "AUTOGRAD_LAB_EXPRESS"
 
@@ -32,6 +34,7 @@ def _switch(wanted):
     DOORS.loop, DOORS.linear, DOORS.cross_entropy = (
         (loop, linear, cross_entropy) if wanted else (None, None, None)
     )
+    switch(wanted)
     return wanted
 
 

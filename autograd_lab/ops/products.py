@@ -16,9 +16,9 @@ from ..autograd.metadata import sum_rows, summed
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.seams import DOORS
-from ..autograd.variable import INFERENCE, Variable, version_of
+from ..autograd.variable import INFERENCE, NO_EDGE, Variable, find_edge, version_of
 from ..autograd.views import check_writable
-from ..core.record import record_all
+from ..core.record import record, record_all
 from ..core.rules.matrices import MmBackward0, MvBackward0, TwoMatrices, memory_of
 from ..core.seams import extend
 from ..dtypes import ALL
@@ -196,7 +196,9 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     except ValueError:
         raise _expand_error(c.shape, (x.shape[0], y.shape[1])) from None
     args = beta, alpha, c.shape, *memory_of(x, y)
-    return record_all(state, AddmmBackward0, (input, mat1, mat2), data, args)
+    ec, ea, eb = input._edge or find_edge(input), mat1._edge or find_edge(mat1), mat2._edge or find_edge(mat2)
+    needs = state.grad and (ec is not NO_EDGE) | (ea is not NO_EDGE) << 1 | (eb is not NO_EDGE) << 2
+    return record(state, AddmmBackward0, (input, mat1, mat2), (ec, ea, eb), needs, data, args)
 
 
 def check_addmm(c, x, y):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.core import engine
 from autograd_lab.autograd.modes import THREAD
 from autograd_lab.autograd.watch import Watch
+from autograd_lab.core import engine
 from autograd_lab.widgets.engine_source import listing, ran
 from autograd_lab.widgets.frames import film
 

@@ -6,6 +6,10 @@ broken ones. In a parallel run `--dist loadscope` keeps the cells of a notebook,
 """
 
 import os
+
+# Parallel workers share the cores: the threads of PyTorch's or NumPy's that wait for each other would only take them away.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import tempfile
 import warnings
 from collections.abc import Iterator

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from graphs import bits, listed, tensors_in
+
 TESTS = Path(__file__).parent
 RANDOM_PROGRAMS = 400
 
@@ -107,20 +109,10 @@ def called(call: Any, torch: Any) -> Any:
     """A sample call, its backward pass, and the gradients."""
     inputs = call.tensors(torch)
     made = call.run(torch, inputs)
-    results = [t for t in flat(made) if t.requires_grad]
+    results = [t for t in tensors_in(made) if t.requires_grad]
     if results:
         torch.autograd.backward(results, [torch.ones_like(t) for t in results])
     return made, {name: t.grad for name, t in inputs.items() if t.is_leaf}
-
-
-def flat(value: Any) -> Iterator[Any]:
-    """All tensors in nested tuples, lists and dicts."""
-    if hasattr(value, "requires_grad") and hasattr(value, "grad_fn"):
-        yield value
-    elif isinstance(value, dict):
-        yield from (t for part in value.values() for t in flat(part))
-    elif isinstance(value, list | tuple):
-        yield from (t for part in value for t in flat(part))
 
 
 # -- what is noted of a program ---------------------------------------------------------------------------
@@ -157,9 +149,9 @@ def results(only: str) -> Iterator[tuple[str, dict[str, Any]]]:
             if part == "recorded":
                 told["events"] = [events(trace), error]
             else:
-                tensors = list(flat(made))
-                told["bits"] = [bits(t) for t in tensors] + ([] if tensors else [cleaned(repr(made))])
-                told["graphs and reprs"] = [graph(t.grad_fn) for t in tensors] + [cleaned(repr(made))]
+                tensors = list(tensors_in(made))
+                told["bits"] = [repr(bits(t)) for t in tensors] + ([] if tensors else [cleaned(repr(made))])
+                told["graphs and reprs"] = [listed(t.grad_fn) for t in tensors] + [cleaned(repr(made))]
                 told["errors and warnings"] = [error, warned]
         yield name, told
 
@@ -174,27 +166,6 @@ def events(trace: Any) -> str:
         return cleaned(json.dumps(data))
     except Exception as problem:  # a trace that cannot be built is compared by why
         return cleaned(f"{type(problem).__name__}: {problem}")
-
-
-def bits(t: Any) -> list[str]:
-    data = t.detach().numpy()
-    return [str(data.dtype), str(data.shape), data.tobytes().hex()]
-
-
-def graph(node: Any) -> str:
-    """The nodes behind a tensor, in the order of a walk, with their edges and what they saved."""
-    seen: dict[Any, int] = {}
-    rows, stack = [], [node] if node is not None else []
-    while stack:
-        one = stack.pop()
-        if one in seen:
-            continue
-        seen[one] = len(seen)
-        stack += [fn for fn, _ in one.next_functions if fn is not None]
-        rows.append((one, one.name()))
-    return "; ".join(
-        f"{name}({', '.join(str(seen.get(fn)) for fn, _ in one.next_functions)})" for one, name in rows
-    )
 
 
 def cleaned(text: str) -> str:

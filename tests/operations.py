@@ -10,11 +10,19 @@ broadcast, without dims and without elements, and with each option that changes 
 """
 
 import ast
+import functools
 import warnings
 from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+
+
+@functools.lru_cache(maxsize=8)
+def compiled(text, name):
+    """(the code of all statements but the last, the code of the last expression) of a call, which is run several times in a row."""
+    *steps, last = ast.parse(text).body
+    return compile(ast.Module(steps, []), name, "exec"), compile(ast.Expression(last.value), name, "eval")
 
 
 @dataclass(frozen=True)
@@ -43,13 +51,13 @@ class Call:
 
     def run(self, torch, tensors):
         """What the call gives: a tensor, or a tuple or list of them. Random numbers start from seed 0, warnings are not shown."""
-        *steps, last = ast.parse(self.text).body
+        steps, last = compiled(self.text, self.name)
         names = {"torch": torch, "F": torch.nn.functional, **tensors}
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)  # torch.manual_seed also asks for the stack
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(ast.Module(steps, []), self.name, "exec"), names)
-            return eval(compile(ast.Expression(last.value), self.name, "eval"), names)
+            exec(steps, names)
+            return eval(last, names)
 
     def __str__(self):
         return self.name

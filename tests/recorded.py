@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from graphs import nested
 
 FOLDER = Path(__file__).parent / "recordings"
 VERSION = "2.13.0"  # of PyTorch
@@ -25,25 +26,6 @@ def fill(module):
     return module
 
 
-def graph(fn):
-    """The graph behind a node, as text: the nodes, what each leads to, and by their numbers those that are met again."""
-    seen = {}
-
-    def told(fn):
-        if fn is None:
-            return "-"
-        if fn in seen:
-            return f"#{seen[fn]}"
-        seen[fn] = len(seen)
-        name = fn.name()
-        if name.endswith("AccumulateGrad"):
-            return "leaf"
-        ways = [told(f) + (f".{nr}" if nr else "") for f, nr in fn.next_functions]
-        return f"{name}({', '.join(ways)})"
-
-    return told(fn)
-
-
 def run(code, torch):
     """What a program leaves in `out`, as plain data; an exception counts as a result."""
     space = {
@@ -52,7 +34,7 @@ def run(code, torch):
         "nn": torch.nn,
         "F": torch.nn.functional,
         "fill": fill,
-        "graph": graph,
+        "graph": nested,
         "out": {},
     }
     with warnings.catch_warnings(record=True) as caught:

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import operations
 import pytest
+from graphs import nodes_behind
 
 import autograd_lab
 from autograd_lab.ops.rule import RULES
@@ -58,13 +59,7 @@ def outputs(result):
 
 def graph_names(outs):
     """The names of all nodes behind some tensors."""
-    found, nodes = {}, [t.grad_fn for t in outs if t.grad_fn is not None]
-    while nodes:
-        node = nodes.pop()
-        if node not in found:
-            found[node] = name_of(node)
-            nodes += [f for f, _ in node.next_functions if f is not None]
-    return set(found.values())
+    return {name_of(node) for node in nodes_behind(*(t.grad_fn for t in outs))}
 
 
 def moving(outs):

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 from agreement import Field, Only, compare
+from graphs import nodes_behind
 from torch_programs import PROGRAMS
 
 import autograd_lab
@@ -121,16 +122,6 @@ def hooks_left(nodes, leaves):
     return count
 
 
-def nodes_behind(t):
-    seen, stack = [], [t.grad_fn]
-    while stack:
-        node = stack.pop()
-        if node is not None and node not in seen:
-            seen.append(node)
-            stack += [fn for fn, _ in node.next_functions]
-    return seen
-
-
 @pytest.mark.parametrize("failing", [None, "forward", "backward"])
 def test_nothing_is_left_in_pytorch(failing):
     """Modes, hooks on modules, nodes and tensors, the function that calls the engine: all as before, also after an error."""
@@ -150,7 +141,7 @@ def test_nothing_is_left_in_pytorch(failing):
     y = model(x).exp()
     y.register_hook(fail)
     loss = y.sum()
-    nodes = nodes_behind(loss)
+    nodes = nodes_behind(loss.grad_fn)
     raised = pytest.raises(ValueError, match="on purpose") if failing else nullcontext()
     with raised, lab.record_torch() as trace:
         loss.backward(retain_graph=True)
@@ -230,7 +221,7 @@ def test_the_order_is_the_engines():
         b = x.cos()
         c = a * b
         loss = (b.exp() + c).sum()
-        for node in nodes_behind(loss):
+        for node in nodes_behind(loss.grad_fn):
             node.register_prehook(lambda grads, node=node: called.append(type(node).__name__))
         loss.backward()
     pops = [trace.nodes[e["n"]]["name"] for e in trace.events if e["k"] == "pop"]

@@ -8,6 +8,7 @@ graphs and gradients, in the order in which they were made; what it noted; its w
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import linecache
 import math
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from graphs import bits, listed, nodes_behind, tensors_in
 
 FRAMES = re.compile(r'  File "(?!<).*\n(    .*\n)*')
 """What anomaly mode tells of files: there are more calls between the program and PyTorch while somebody watches."""
@@ -31,11 +33,13 @@ def outcome(
     """What the program leaves, and its trace (None without a recorder); `more` is what it sees besides."""
     file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    code = compile(source, file, "exec")
+    code = compiled(source, file)
     seen: list[Any] = []
     space = tools(torch) | more | {"note": lambda *what: seen.append([described(x, torch) for x in what])}
     given = set(space)
-    torch.manual_seed(3)
+    torch.default_generator.manual_seed(
+        3
+    )  # torch.manual_seed also asks for the stack, once for each kind of device
     np.random.seed(3)  # noqa: NPY002 - the global generator is what a program may use
     random.seed(3)
     error = trace = None
@@ -60,9 +64,13 @@ def outcome(
         warnings.simplefilter("ignore")
         variables = {k: v for k, v in space.items() if k not in given and not k.startswith("__")}
         left["variables"] = {k: described(v, torch) for k, v in variables.items()}
-        left["order"] = order(variables, torch)
-        left["nodes"] = Counter(n.name().rpartition("::")[2] for n in graph_behind(variables, torch))
+        left["order"] = order(variables)
+        left["nodes"] = Counter(n.name().rpartition("::")[2] for n in graph_behind(variables))
     return left, trace
+
+
+compiled = functools.lru_cache(maxsize=4)(functools.partial(compile, mode="exec"))
+"""The code of a program, which runs several times in a row."""
 
 
 def tools(torch: Any) -> dict[str, Any]:
@@ -107,25 +115,6 @@ def described_cause(error: BaseException) -> list[str]:
     return chain
 
 
-def bits(t: Any) -> Any:
-    """The numbers of a tensor, to the bit."""
-    data = t.detach()
-    if "sparse" in str(getattr(data, "layout", "")):
-        data = data.to_dense()
-    if hasattr(data, "_is_zerotensor") and data._is_zerotensor():
-        data = data + 0
-    if getattr(data, "is_quantized", False):
-        data = data.int_repr()
-    if getattr(data, "is_nested", False):
-        return [bits(x) for x in data.unbind()]
-    if str(data.dtype).endswith("bfloat16"):
-        data = data.float()
-    if hasattr(data, "resolve_conj"):
-        data = data.resolve_conj().resolve_neg()
-    array = np.asarray(data.numpy())
-    return array.tolist() if array.dtype == object else (array.dtype.str, array.shape, array.tobytes())
-
-
 def attempt(read: Callable[[], Any]) -> Any:
     """What a property gives, or the error that reading it raises."""
     try:
@@ -164,7 +153,7 @@ def described_tensor(t: Any, torch: Any, depth: int) -> dict[str, Any]:
     """A tensor with all that autograd knows of it."""
     found = {
         "type": type(t).__name__, "dtype": str(t.dtype), "requires_grad": t.requires_grad,
-        "leaf": attempt(lambda: t.is_leaf), "version": attempt(lambda: t._version), "graph": attempt(lambda: graph_text(t.grad_fn)),
+        "leaf": attempt(lambda: t.is_leaf), "version": attempt(lambda: t._version), "graph": attempt(lambda: listed(t.grad_fn)),
         "retains": t.retains_grad, "output_nr": t.output_nr, "hooks": len(getattr(t, "_backward_hooks", None) or ()),
     }  # fmt: skip
     if str(getattr(t, "layout", "torch.strided")) == "torch.strided" and not getattr(t, "is_nested", False):
@@ -182,53 +171,18 @@ def described_tensor(t: Any, torch: Any, depth: int) -> dict[str, Any]:
 NO_NUMBERS = {"FakeTensor", "FunctionalTensor"}
 
 
-def graph_text(node: Any) -> str:
-    """The graph behind a node in words: each node once, with what its edges lead to."""
-    if node is None:
-        return ""
-    numbers: dict[Any, int] = {}
-    text, stack = [], [node]
-    while stack:
-        here = stack.pop()
-        if here in numbers:
-            continue
-        numbers[here] = len(numbers)
-        edges = [(fn and type(fn).__name__, nr) for fn, nr in here.next_functions]
-        text.append(f"{type(here).__name__}{edges}")
-        stack += [fn for fn, _ in here.next_functions if fn is not None]
-    return "; ".join(text)
-
-
-def tensors_in(value: Any, torch: Any, depth: int = 0) -> list[Any]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if isinstance(value, torch.nn.Module):
-        return list(value.parameters())
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)) and depth < 6:
-        return [t for x in value for t in tensors_in(x, torch, depth + 1)]
-    return []
-
-
-def graph_behind(variables: dict[str, Any], torch: Any) -> list[Any]:
+def graph_behind(variables: dict[str, Any]) -> list[Any]:
     """Every node that the program's tensors lead back to, but accumulators."""
-    found: dict[Any, None] = {}
-    stack = []
-    for t in tensors_in(list(variables.values()), torch):
+    starts = []
+    for t in tensors_in(list(variables.values())):
         with contextlib.suppress(RuntimeError):  # a view whose history may not be asked for
-            stack.append(t.grad_fn)
-    while stack:
-        node = stack.pop()
-        if node is not None and node not in found and type(node).__name__ != "AccumulateGrad":
-            found[node] = None
-            stack += [fn for fn, _ in node.next_functions]
-    return list(found)
+            starts.append(t.grad_fn)
+    return [node for node in nodes_behind(*starts) if type(node).__name__ != "AccumulateGrad"]
 
 
-def order(variables: dict[str, Any], torch: Any) -> list[str]:
+def order(variables: dict[str, Any]) -> list[str]:
     """The names of those nodes, in the order in which they were made."""
-    nodes = sorted(graph_behind(variables, torch), key=lambda node: node._sequence_nr())
+    nodes = sorted(graph_behind(variables), key=lambda node: node._sequence_nr())
     return [type(node).__name__ for node in nodes]
 
 

@@ -4,13 +4,15 @@ PyTorch describes each operator by an OpInfo, which makes inputs of every shape 
 functions over `torch`; these are run again with this library in its place. Needs PyTorch and expecttest, which its test tools import.
 """
 
+import random
 import types
 import warnings
 from unittest import mock
 
 import numpy as np
 import pytest
-from recorded import PREFIX, graph
+from graphs import nested
+from recorded import PREFIX
 
 import autograd_lab
 from autograd_lab.autograd.batch import batches_of
@@ -28,6 +30,16 @@ with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"
 for tools in (common_utils, core):
     # For each sample it reads the whole stack, 40 ms, to find a unittest.TestCase, and there is none.
     tools.extract_test_fn = lambda: None
+
+
+def seed(number=common_utils.SEED):
+    """What torch.manual_seed and its kind do, but for asking for the stack each time, once for each kind of device."""
+    torch.default_generator.manual_seed(number)
+    random.seed(number)
+    np.random.seed(number)  # noqa: NPY002 - the samples draw from it
+
+
+common_utils.set_rng_seed = seed  # called before each of 15,000 samples
 
 MANY = 12
 """So many samples of each operator are run, spread over all of them."""
@@ -237,7 +249,7 @@ class Call:
         self.own_args, self.own_kwargs = translated(self.args, known), translated(self.kwargs, known)
         self.moving = [t for t in copies.values() if t.requires_grad]
         self.own_moving = [known[id(t)][0] for t in self.moving]
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         autograd_lab.manual_seed(0)
 
     def outcomes(self, theirs, ours):
@@ -370,7 +382,7 @@ def compare_derivatives(theirs, ours, their_inputs, our_inputs, left_out):
             assert_close(x, y, f"gradient {i}")
             if "steps" not in left_out:
                 assert x.requires_grad == y.requires_grad, f"gradient {i}"
-                assert graph(x.grad_fn) == graph(y.grad_fn), f"gradient {i}"
+                assert nested(x.grad_fn) == nested(y.grad_fn), f"gradient {i}"
     pairs = [
         (x, y)
         for x, y in zip(a, b, strict=True)
@@ -385,7 +397,7 @@ def compare_derivatives(theirs, ours, their_inputs, our_inputs, left_out):
             assert_close(x, y, f"second derivative {i}")
             if not {"steps", "second-steps"} & left_out:
                 assert x.requires_grad == y.requires_grad, f"second derivative {i}"
-                assert graph(x.grad_fn) == graph(y.grad_fn), f"second derivative {i}"
+                assert nested(x.grad_fn) == nested(y.grad_fn), f"second derivative {i}"
         else:  # no way, and a way that gives zeros, are the same
             assert not (x if y is None else y).any() if (x is None) != (y is None) else True, (
                 f"second derivative {i}"
@@ -415,7 +427,7 @@ def compare(op, fn, call, left_out):
             assert tuple(a.shape) == tuple(b.shape)
             assert str(a.dtype) == str(b.dtype)
             assert a.requires_grad == b.requires_grad
-        assert graph(a.grad_fn) == graph(b.grad_fn)
+        assert nested(a.grad_fn) == nested(b.grad_fn)
         if not left_out & {"numbers", "shape"}:
             assert_close(a, b, f"result {i}")
     if not left_out & {"numbers", "shape"}:
@@ -571,7 +583,7 @@ def test_batches(name):
             continue
         alone = [[0 if k == i else None for k in range(len(given))] for i in range(min(2, len(given)))]
         for dims in [*alone, [0] * len(given)] if len(given) > 1 else alone:
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             autograd_lab.manual_seed(0)
             theirs, refused = outcome(for_each, torch, op.op, call.args, call.kwargs, given, dims)
             ours, error = outcome(for_each, autograd_lab, mine(op), call.own_args, call.own_kwargs, own, dims)

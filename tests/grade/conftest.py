@@ -15,6 +15,11 @@ except ImportError:  # Windows: there is no sandbox to take layers out of
     fcntl = None  # type: ignore[assignment]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the sandbox's tests first: a parallel worker then has another folder's tests, and need not wait for them."""
+    items.sort(key=lambda item: item.path.name != "test_sandbox.py")
+
+
 @pytest.fixture(autouse=True)
 def alone(request):
     """Holds a lock shared by all workers of a run, and by runs side by side: alone for the sandbox's tests, together for others."""

@@ -121,7 +121,7 @@ def without_notes(source: str) -> str:
 def namespace(engine: str) -> dict[str, Any]:
     """What a program finds imported."""
     torch = importlib.import_module(engine)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # torch.manual_seed also asks for the stack
     return {
         "__name__": "__main__", "torch": torch, "nn": importlib.import_module(engine + ".nn"),
         "F": importlib.import_module(engine + ".nn.functional"), "lab": lab, "np": np, "math": math, "record": RECORD[engine],

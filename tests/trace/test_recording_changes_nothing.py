@@ -404,6 +404,7 @@ def test_the_comparison_notices(library):
         "modes[0]": lambda: torch.set_grad_enabled(False),
         "variables.y": lambda: x.data.add_(1),
         "error": lambda: 1 / 0,
+        "variables.y.graph": lambda: x.requires_grad_(False),
     }
     source = "y = x * 2"
     for what, touch in touches.items():

@@ -658,7 +658,9 @@ class AsStridedBackward1(AsStrided):
 def as_strided_(self, size, stride, storage_offset=None):
     """The in-place form of `as_strided`: the tensor itself changes its size, strides and offset."""
     data, size, stride = _strided_of(self, size, stride, storage_offset)
-    return reshape_in_place(AsStridedBackward1, self, data, size, stride, storage_offset, geometry(self))
+    return reshape_in_place(
+        "as_strided_", AsStridedBackward1, self, data, size, stride, storage_offset, geometry(self)
+    )
 
 
 FUNCTIONS["as_strided_"] = as_strided_

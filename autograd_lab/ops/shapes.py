@@ -393,11 +393,11 @@ def squeeze_(self, dim=None):
     """The in-place form of `squeeze`: the tensor itself changes its shape."""
     data, args = _squeezed(self, dim)
     rule = SqueezeBackward3 if dim is None else SqueezeBackward4 if isinstance(dim, int) else SqueezeBackward5
-    return reshape_in_place(rule, self, data, *args)
+    return reshape_in_place("squeeze_", rule, self, data, *args)
 
 
-def reshape_in_place(rule, t, data, *args):
-    """Give the tensor `t` itself the array `data`, a view of its own."""
+def reshape_in_place(name, rule, t, data, *args):
+    """Give the tensor `t` itself the array `data`, a view of its own: the operation `name`."""
     check_writable(t)
     state = THREAD.state
     node = None
@@ -418,7 +418,7 @@ def reshape_in_place(rule, t, data, *args):
             if t._meta is not None and t._meta.retains_grad:
                 move_retention(t, old, t._edge)
     if state.special:
-        finish_inplace(state, rule, (t,), t, node, rule.__name__)
+        finish_inplace(state, rule, (t,), t, node, name)
     return t
 
 
@@ -458,7 +458,7 @@ def unsqueeze(input, dim):
 @method
 def unsqueeze_(self, dim):
     """The in-place form of `unsqueeze`."""
-    return reshape_in_place(UnsqueezeBackward1, self, _unsqueezed(self, dim), dim)
+    return reshape_in_place("unsqueeze_", UnsqueezeBackward1, self, _unsqueezed(self, dim), dim)
 
 
 # -- the dims in another order ------------------------------------------------------------------------
@@ -522,7 +522,9 @@ def transpose(input, dim0, dim1):
 @method
 def transpose_(self, dim0, dim1):
     """The in-place form of `transpose`."""
-    return reshape_in_place(TransposeBackward1, self, _swapped(self._array(), dim0, dim1), dim0, dim1)
+    return reshape_in_place(
+        "transpose_", TransposeBackward1, self, _swapped(self._array(), dim0, dim1), dim0, dim1
+    )
 
 
 @function
@@ -555,7 +557,7 @@ def t(input):
 @method
 def t_(self):
     """The in-place form of `t`."""
-    return reshape_in_place(TBackward1, self, _check_t(self._array(), "t_"))
+    return reshape_in_place("t_", TBackward1, self, _check_t(self._array(), "t_"))
 
 
 @function

@@ -158,9 +158,9 @@ class _Functions(TorchFunctionMode):
         if recorder.busy or any(is_wrapped(t) for t in _flat(args)):
             return func(*args, **kwargs)
         recorder.calling(func, args, kwargs)
-        recorder.busy = func in _ONE_EVENT or _copies_list(
-            func, args
-        )  # what PyTorch runs inside is not an operation of the user's
+        recorder.busy = (  # what PyTorch runs inside is not an operation of the user's
+            func in _ONE_EVENT or _copies_list(func, args) or sys._getframe(1).f_code is _FINDS_ACCUMULATOR
+        )
         try:
             result = func(*args, **kwargs)
         finally:
@@ -238,9 +238,27 @@ _CALLS: dict[Any, Any] = {
 _READS = {
     "item": "item", "__float__": "item", "__int__": "item", "tolist": "tolist", "numpy": "numpy", "__array__": "numpy",
 }  # fmt: skip
+_FINDS_ACCUMULATOR = torch.autograd.graph._get_grad_fn_or_grad_acc.__code__
 _ONE_EVENT = torch.tensor, torch.Tensor.data.__get__, torch.Tensor.numpy, torch.Tensor.__array__
 _ON_GRADIENTS = "zero_grad", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"
 _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
+
+
+def _flag_is_so(t, requires_grad=True, *_, **__) -> bool:
+    """Whether `requires_grad` is so already; setting it on a leaf that has it is told all the same."""
+    return t.requires_grad == requires_grad and not (requires_grad and t.is_leaf)
+
+
+_UNLESS_SO: dict[Any, Any] = {
+    torch.Tensor.retain_grad: lambda t, *_, **__: t.is_leaf or t.retains_grad,
+    torch.Tensor.requires_grad_: _flag_is_so,
+    torch.Tensor.requires_grad.__set__: _flag_is_so,
+}
+"""Calls that set a flag, and whether it says so already: then nothing happens, and nothing is told."""
+_COMPARISONS = {f"aten::{name}" for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+
+
+_FUNCTION_MODE = _Functions.__torch_function__.__code__
 
 
 class TorchRecorder(Recorder):
@@ -268,6 +286,7 @@ class TorchRecorder(Recorder):
         self.by = ""  # the function that ran the last write, if it is one of _ON_GRADIENTS
         self.storages: dict[int, Any] = {}  # address of memory that NumPy shares -> its bytes
         self.was_asked = False  # whether the next pass has been announced
+        self.was_so = False  # whether the flag that is being set said so before
         self.ours: set[int] = set()  # the ids of our hooks
         self.known: dict[int, Any] = {}  # id of a custom Function's node -> the node, once noted
         self.last: tuple[Any, ...] = ()  # (frame, instruction, results) of the operation before
@@ -405,7 +424,19 @@ class TorchRecorder(Recorder):
                 off = "inference_mode"
             elif off:
                 off = off, self._checkpoint(frame)
-            self.pending = ("operation", op, operands, results, copies, user_place, off, same_call, through)
+            returned = frame.f_code is _FUNCTION_MODE and _is_apply(frame.f_back)
+            self.pending = (
+                "operation",
+                op,
+                operands,
+                results,
+                copies,
+                user_place,
+                off,
+                same_call,
+                through,
+                returned,
+            )
 
     def settle(self) -> None:
         """Note the last operation: by now its results have their `grad_fn` and their version."""
@@ -420,17 +451,21 @@ class TorchRecorder(Recorder):
             with self.quietly("a custom Function"):
                 self._leave_function()
 
-    def _settle_operation(self, op, operands, results, copies, place, off, same_call, through) -> None:
+    def _settle_operation(
+        self, op, operands, results, copies, place, off, same_call, through, returned
+    ) -> None:
         if self.inside is not None:
             self.candidates += results
         node = next((t.grad_fn for t in results if t.grad_fn is not None), None)
+        if returned and is_function(node):
+            return  # the view that PyTorch makes of an operand where a custom Function returns that
         if is_function(node):
             node = None  # a step of a custom Function's forward, which has ended
         if op == "detach" and node is not None:
             for t in results:  # a saved result that is unpacked by the node that is running
                 self.met.pop(id(t), None)
             return
-        if op in ("detach", "alias") and node is None and len(results) == 1:
+        if op == "detach" and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
             self.cut_off.add(id(results[0]))
             return
@@ -468,7 +503,7 @@ class TorchRecorder(Recorder):
             node = None if fn is old else fn
             if recorded:
                 self._is_fresh(t)
-            rest = [x for x in operands if x is not t] if len(before) == 1 else []
+            rest = without(t, operands) if len(before) == 1 else []
             version = version_of(t)
             if (
                 node is not None and t._base is not None
@@ -530,6 +565,9 @@ class TorchRecorder(Recorder):
     def calling(self, func, args, kwargs) -> None:
         """A function of PyTorch is about to be called: the previous operation is over, and ran in the previous mode."""
         self.settle()
+        if func in _UNLESS_SO:
+            with self.quietly(func.__name__):
+                self.was_so = _UNLESS_SO[func](*args, **kwargs)
         if func in _CALLS:
             with self.quietly("the call of a backward pass"):
                 self.asked(*_CALLS[func](*args, **kwargs))
@@ -563,6 +601,8 @@ class TorchRecorder(Recorder):
                 self._meet((t,), frame)
             if id(t) in self.met:
                 self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
+        elif func in _UNLESS_SO and self.was_so:
+            pass
         elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
             if not t.requires_grad:
                 self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
@@ -1054,9 +1094,16 @@ def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:
         if declared.alias_info is not None and declared.alias_info.is_write:
             written += tensors
         operands += tensors
-        if "Tensor" in str(declared.type) and isinstance(given, (int, float)) and not isinstance(given, bool):
+        takes_tensor = "Tensor" in str(declared.type) or func._schema.name in _COMPARISONS
+        if takes_tensor and isinstance(given, (int, float)) and not isinstance(given, bool):
             operands.append(given)
     return operands, written
+
+
+def without(target, operands) -> list[Any]:
+    """The operands but the one that is written, which may be another of them, too: `x.mul_(x)`."""
+    place = next((i for i, x in enumerate(operands) if x is target), len(operands))
+    return [*operands[:place], *operands[place + 1 :]]
 
 
 def _copies_list(func, args) -> bool:

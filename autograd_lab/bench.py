@@ -10,7 +10,9 @@ import argparse
 import gc
 import os
 import random
+import subprocess
 import sys
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
@@ -339,6 +341,47 @@ def long_figures() -> None:
     print(f"{held_by_chain(few):.0f} bytes a node")
 
 
+SCALARS = """
+w, x, b = (torch.tensor(v, requires_grad=True) for v in (2.0, 3.0, 1.0))
+(w * x + b).backward()
+"""
+NETWORK = """
+W1, b1, W2, b2 = (torch.tensor(numpy.full(shape, 0.01), requires_grad=True) for shape in [(64, 16), 16, (16, 10), 10])
+x, y = torch.tensor(numpy.ones((5, 64))), torch.tensor([0, 1, 2, 3, 4])
+loss = torch.nn.functional.cross_entropy(torch.relu(x @ W1 + b1) @ W2 + b2, y)
+loss.backward()
+with torch.no_grad():
+    for p in (W1, b1, W2, b2):
+        p -= 0.5 * p.grad
+        p.grad = None
+"""  # notebook 04's
+
+IMPORTS = {
+    "import numpy": ("import numpy", 1.0),
+    "import autograd_lab": ("import numpy, autograd_lab", 1.6),
+    "... w*x+b and backward": ("import numpy, autograd_lab as torch" + SCALARS, 1.8),
+    "... notebook 04's network, a step": ("import numpy, autograd_lab as torch" + NETWORK, 2.2),
+    "from autograd_lab import lab": ("import numpy\nfrom autograd_lab import lab", 2.2),
+}
+"""Programs that start a Python of their own, and how many times as long as the first they may take."""
+
+
+def import_figures(seconds: float) -> None:
+    """How long a new Python needs until the library is there: wall clock, with warm byte code, the least of many turns."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        settings["PYTHONPYCACHEPREFIX"] = folder
+
+        def run(text: str) -> Program:
+            return lambda: subprocess.run([sys.executable, "-c", text], env=settings, check=True)
+
+        times = best({name: run(text) for name, (text, _) in IMPORTS.items()}, seconds)
+    for name, (_, bound) in IMPORTS.items():
+        print(
+            f"{name:<38}{times[name] * 1e3:>7.0f} ms{times[name] / times['import numpy']:>7.2f}  <= {bound}"
+        )
+
+
 def recorded(program: Program) -> Program:
     """The same program with a recorder looking on.
 
@@ -361,9 +404,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("all", "compile", "recording"),
+        choices=("all", "compile", "import", "recording"),
         default="all",
-        help="compile: only torch.compile's figures; recording: how recording and opening a trace grow with its size",
+        help="compile: only torch.compile's figures; import: only how long it takes to start; recording: how recording and opening a "
+        "trace grow with its size",
     )
     parser.add_argument(
         "--seconds", type=float, default=2.0, help="how long to measure each line (default 2)"
@@ -374,6 +418,9 @@ def main(argv: list[str] | None = None) -> int:
         from autograd_lab.recording_bench import report
 
         report()
+        return 0
+    if args.what == "import":
+        import_figures(10 * args.seconds)
         return 0
     try:
         import torch
@@ -434,6 +481,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     lab.lab.fast()
     compiled_figures(torch, args.seconds)
+    import_figures(10 * args.seconds)
     if not args.no_long:
         long_figures()
     return 0

@@ -5,8 +5,8 @@ the same draws as in PyTorch (normal numbers to the last place or two, since the
 """
 
 import math
-import secrets
 import struct
+import threading
 
 import numpy as np
 
@@ -29,10 +29,23 @@ class Stream:
     `bit_generator.state` is the whole state, a value that can be compared, kept and set again.
     """
 
+    _starting = threading.Lock()
+
     def __init__(self, seed):
-        self._twister = np.random.MT19937(0)
-        np.random.RandomState(self._twister).seed(seed % 2**32)  # as PyTorch: from one word
+        self._seed = seed % 2**32  # as PyTorch: one word
+        self._started = None
         self.second = None  # of the last pair of normal numbers, if it is still to be given out
+
+    @property
+    def _twister(self):
+        """Started when it is first needed: NumPy loads its generators then, and many programs draw no numbers."""
+        if self._started is None:
+            with self._starting:
+                if self._started is None:
+                    twister = np.random.MT19937(0)
+                    np.random.RandomState(twister).seed(self._seed)
+                    self._started = twister
+        return self._started
 
     @property
     def bit_generator(self):
@@ -189,6 +202,8 @@ class Generator:
 
     def seed(self):
         """Start again from a seed nobody knows; returns it."""
+        import secrets
+
         self.manual_seed(secrets.randbits(63))
         return self._seed
 

@@ -3,7 +3,10 @@
 This module is the torch-like namespace. The teaching side is `from autograd_lab import lab`.
 """
 
-from . import autograd, checks, creation, dtypes, linalg, machine, nn, ops, optim, overrides, special, utils
+from importlib import import_module as _import
+from typing import TYPE_CHECKING
+
+from . import autograd, creation, dtypes, loading, ops, overrides
 from ._version import __version__
 from .absent import finder
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -15,6 +18,7 @@ from .autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
+from .autograd.variable import Registry
 from .dtypes import (
     FOREIGN,
     Size,
@@ -47,43 +51,25 @@ from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .ops.publish import publish, publish_methods
 from .ops.rule import FUNCTIONS, METHODS
-from .ops.shapes import TypedStorage, UntypedStorage
-from .serialization import load, save
 from .tensor import Tensor, install
+from .tensor import closed as _closed
 
-install(publish_methods(METHODS))
-globals().update(publish(creation.FACTORIES, "", __name__))
-globals().update(publish(FUNCTIONS, "", __name__))
-globals().update(publish(machine.NAMES, "", __name__))
+if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
+    from . import amp, checks, linalg, machine, nn, optim, serialization, special, utils
+    from .ops.shapes import TypedStorage, UntypedStorage
+    from .serialization import load, save
+
+
+def _method(name):
+    return _closed(name, publish_methods({name: METHODS[name]})[name])
+
+
+for _name in METHODS.names():
+    setattr(Tensor, _name, loading.later(Tensor, _name, _method))
 globals().update(FOREIGN)
-globals().update(checks.NAMES)
-
-_LAYERS = """
-    adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d channel_shuffle cosine_similarity
-    max_pool1d max_pool2d max_pool3d pixel_shuffle pixel_unshuffle
-"""
-"""What stands in torch and in nn.functional."""
-globals().update(
-    publish({name: getattr(nn.functional, name).__wrapped__ for name in _LAYERS.split()}, "", __name__)
-)
+loading.announce()
 overrides.install()
-
-
-def _compile(self, **options):
-    """Let calls of this very module run compiled code from now on; `options` are those of torch.compile.
-
-    (torch.nn.Module.compile) `torch.compile(module)` makes a second module instead and leaves this one as it is.
-    """
-    self.__dict__["forward"] = __getattr__("compile")(self.forward, **options)
-
-
-_compile.__name__, _compile.__qualname__, _compile.__module__ = (
-    "compile",
-    "Module.compile",
-    nn.Module.__module__,
-)
-nn.Module.compile = _compile
-del _compile
+Registry.compile = lambda *args, **options: _other("compile")(*args, **options)
 
 try:  # speed, without which all is computed the same
     from .express import on as _on  # which importing it does
@@ -91,28 +77,56 @@ except ModuleNotFoundError as _error:
     if _error.name != "autograd_lab.express":
         raise
 
+_LAYERS = frozenset((
+    "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "channel_shuffle", "cosine_similarity", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
+    "pixel_unshuffle",
+))  # fmt: skip
+"""What stands in torch and in nn.functional."""
+_UNLISTED = {
+    "vmap": "func",
+    "GradScaler": "amp",
+    "compile": "compiler",
+    "load_ipython_extension": "widgets.magic",  # for %load_ext autograd_lab
+}
+"""Names that `dir` does not show, with their modules."""
+_UNLISTED_MODULES = ("compiler", "distributions", "func", "lab", "library", "testing")
 _find = finder("")
 
 
-def __getattr__(name):
-    if name in ("compiler", "distributions", "func", "lab", "library", "testing"):
-        import importlib
+def _published(name):
+    """What stands in the namespace as `name` and comes from a table. KeyError if there is no such thing."""
+    if name in _LAYERS:
+        from .nn import functional
 
-        return importlib.import_module(f".{name}", __name__)
-    if name == "vmap":
-        from .func import vmap
+        fn = getattr(functional, name).__wrapped__
+    elif name in loading.LISTED:
+        fn = _import(loading.LISTED[name]).NAMES[name]
+    elif name in FUNCTIONS:
+        fn = FUNCTIONS[name]
+    else:
+        fn = creation.FACTORIES[name]
+    return publish({name: fn}, "", __name__)[name]
 
-        return vmap
-    if name == "GradScaler":
-        from .amp import GradScaler
 
-        return GradScaler
-    if name == "compile":
-        from .compiler import compile
-
-        return compile
-    if name == "load_ipython_extension":  # for %load_ext autograd_lab
-        import importlib
-
-        return importlib.import_module(".widgets.magic", __name__).load_ipython_extension
+def _other(name):
+    if name in _LAYERS or name in loading.LISTED or name in FUNCTIONS or name in creation.FACTORIES:
+        return globals().setdefault(name, _published(name))
+    if name in _UNLISTED_MODULES:
+        return _import(f"{__name__}.{name}")
+    if name in _UNLISTED:
+        return getattr(_import(f"{__name__}.{_UNLISTED[name]}"), name)
     return _find(name)
+
+
+__getattr__, _own_names = loading.late(__name__, _other)
+
+
+for _name in creation.FACTORIES:  # importing a module of such a name ("tensor") has put the module here
+    if _name in globals():
+        globals()[_name] = _published(_name)
+del TYPE_CHECKING, Registry, _name
+
+
+def __dir__():
+    return [*{*_own_names(), *_LAYERS, *loading.LISTED, *FUNCTIONS.names(), *creation.FACTORIES}]

@@ -31,9 +31,11 @@ REFERENCE = "2.13.0"
 
 def _module(path, doc, **names):
     """A module of the torch-like namespace that has no file of its own; `import autograd_lab.<path>` finds it."""
-    made = ModuleType(f"autograd_lab.{path}", doc)
-    vars(made).update(names)
-    sys.modules[made.__name__] = made
+    name = f"autograd_lab.{path}"
+    made = sys.modules.get(name) or ModuleType(name)  # loading/ may have announced it
+    sys.modules[name] = made
+    for key, value in {**names, "__doc__": doc}.items():
+        setattr(made, key, value)
     parent, _, last = path.rpartition(".")
     if parent:
         setattr(sys.modules[f"autograd_lab.{parent}"], last, made)

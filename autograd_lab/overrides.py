@@ -19,6 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from functools import cache, update_wrapper, wraps
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -27,6 +28,8 @@ from .autograd.record import apply_view
 from .autograd.variable import Registry, Variable
 from .ops.forms import INSIDE, forms_of
 from .ops.rule import RULES
+
+_PACKAGE = __name__.partition(".")[0]
 
 # -- who is asked -------------------------------------------------------------------------------------
 
@@ -191,8 +194,15 @@ _WRITES = (
 )  # fmt: skip
 """Operators of a plain tensor for which Python does not turn to a subclass on the other side: they ask themselves."""
 
-ON_FIRST: list[Callable[[], None]] = []
-"""What is called when the first subclass is made."""
+_ON_FIRST: list[Callable[[], None]] = []
+_ARE_SUBCLASSES: list[bool] = []
+
+
+def when_subclassed(fn: Callable[[], None]) -> None:
+    """Call `fn` when the first subclass is made; now if there is one."""
+    _ON_FIRST.append(fn)
+    if _ARE_SUBCLASSES:
+        fn()
 
 
 @cache
@@ -220,7 +230,8 @@ def base_of_subclasses() -> type:
             members[name] = _asking_property(name, member)
     for name in _WRITES:
         setattr(tensor, name, members[name])
-    for fn in ON_FIRST:
+    _ARE_SUBCLASSES.append(True)
+    for fn in [*_ON_FIRST]:
         fn()
     return type("TensorBase", (tensor,), members, asks=True)
 
@@ -294,10 +305,12 @@ def _asking_property(name: str, own: property) -> property:
 
 
 def _subclassed(cls: type, asks: bool = False, **options: Any) -> None:
-    """Put the base that asks between a new subclass and Tensor."""
+    """Put the base that asks between a new subclass and Tensor. The library's own subclasses have none, and are not asked."""
     tensor = Registry.tensor
     super(tensor, cls).__init_subclass__(**options)
-    if not asks and tensor in cls.__bases__:
+    if not asks and cls.__module__.partition(".")[0] == _PACKAGE:
+        cls.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]  # the class is any
+    elif not asks and tensor in cls.__bases__:
         cls.__bases__ = tuple(base_of_subclasses() if base is tensor else base for base in cls.__bases__)
 
 
@@ -362,10 +375,8 @@ def _check_class(cls: Any) -> None:
 
 
 def install() -> None:
-    """Give Tensor what its subclasses need. What the library itself has made of Tensor before is not asked."""
+    """Give Tensor what its subclasses need."""
     tensor = Registry.tensor
-    for subclass in tensor.__subclasses__():
-        subclass.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]  # the class is any
     tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
     tensor.__init_subclass__ = classmethod(_subclassed)  # type: ignore[assignment, arg-type]
     tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
@@ -416,11 +427,10 @@ def is_tensor_like(inp: Any) -> bool:
 @cache
 def _names() -> dict[Any, str]:
     """The names of what `__torch_function__` is told of."""
-    package = __name__.partition(".")[0]
-    whole = vars(sys.modules[package])
+    whole = vars(sys.modules[_PACKAGE])
     names: dict[Any, str] = {whole[name]: f"torch.functional.{name}" for name in _FUNCTIONAL}
     for place in ("", ".nn.functional", ".linalg", ".special"):
-        for name, func in vars(sys.modules[package + place]).items():
+        for name, func in vars(import_module(_PACKAGE + place)).items():
             if isinstance(func, FunctionType):
                 names.setdefault(func, f"torch{place}.{name}")
     for name in dir(Registry.tensor):

@@ -28,8 +28,8 @@ from .places import PLACES
 from .random import DEFAULT
 
 _OURS = {
-    "__main__", "_resources", "_version", "bench", "cli", "core", "course", "data", "datasets", "express", "grade", "lab", "standin",
-    "tracing", "widgets",
+    "__main__", "_resources", "_version", "bench", "cli", "core", "course", "data", "datasets", "express", "grade", "lab", "loading",
+    "standin", "tracing", "widgets",
 }  # fmt: skip
 """What is no part of the torch-like namespace."""
 

@@ -447,11 +447,13 @@ def _rebuild(cls, data, requires_grad):
     return t._require_grad(requires_grad)
 
 
-def _close(name, attribute):
-    """`attribute`, with PyTorch's errors for what nobody may do with it.
+def closed(name, attribute):
+    """A method as it is; a property with PyTorch's errors where it can be neither set nor deleted.
 
     A property says it itself: a `__delattr__` of Tensor would make every assignment to a slot slower as well.
     """
+    if not isinstance(attribute, property):
+        return attribute
 
     def refuse(*_):
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
@@ -462,7 +464,7 @@ def _close(name, attribute):
 def install(methods):
     """Give Tensor the methods and properties that the rules define."""
     for name, fn in methods.items():
-        setattr(Tensor, name, _close(name, fn) if isinstance(fn, property) else fn)
+        setattr(Tensor, name, closed(name, fn))
 
 
 _OF_THE_CORE = (
@@ -477,4 +479,4 @@ Registry.functions = rule.FUNCTIONS
 rule.FUNCTIONS["is_inference"] = Tensor.is_inference
 install(OPERATORS)
 
-__all__ = ["Tensor", "install", "to_dtype"]
+__all__ = ["Tensor", "closed", "install", "to_dtype"]

@@ -27,7 +27,7 @@ WIDTH = 200
 def laid_out(value, indent=""):
     """The JSON of a value, one value a line: what is longer than a line is broken up, a tensor and a list of numbers never."""
     text = json.dumps(value)
-    one_value = not isinstance(value, dict | list) or "tensor" in value or "t" in value or '"' not in text
+    one_value = not isinstance(value, dict | list) or _is_tensor(value) or '"' not in text
     if len(text) <= WIDTH or one_value:
         return text
     inner = indent + " "
@@ -37,6 +37,14 @@ def laid_out(value, indent=""):
         lines = [inner + laid_out(part, inner) for part in value]
     ends = "{}" if isinstance(value, dict) else "[]"
     return f"{ends[0]}\n" + ",\n".join(lines) + f"\n{indent}{ends[1]}"
+
+
+def _is_tensor(value):
+    """Whether a dict or list of a recording is a tensor with its type, and not a table of texts in which some name is `t`."""
+    texts = (
+        isinstance(value, dict) and len(value) > 20 and all(isinstance(part, str) for part in value.values())
+    )
+    return ("tensor" in value or "t" in value) and not texts
 
 
 def file_of(name):

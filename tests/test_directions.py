@@ -21,7 +21,7 @@ WINGS = {
     "core": "core",
     "torchlike": """
         autograd ops nn optim utils tensor
-        _functorch absent amp checks creation device dtypes func layout library linalg overrides places printing random
+        _functorch absent amp checks creation device dtypes func layout library linalg loading overrides places printing random
         return_types serialization special testing warning
     """,
     "express": "express",

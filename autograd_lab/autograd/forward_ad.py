@@ -25,7 +25,7 @@ from .metadata import cast, sum_to
 from .modes import THREAD, _Switch
 from .node import Node
 from .record import apply, copy_of, edges_of, make_node, node_for, wanted
-from .variable import NO_EDGE, Variable, alias, edge_of, pair_of, wrap
+from .variable import NO_EDGE, Variable, alias, edge_of, new, pair_of, wrap
 from .views import make_view
 
 UnpackedDualTensor = namedtuple("UnpackedDualTensor", ["primal", "tangent"])
@@ -782,8 +782,11 @@ def _saved_by(node, outputs):
     return saved
 
 
-_SINK = make_node(Node, ())
-"""Where the gradients of a vjp that is only differentiated would go."""
+_SINK = new(Node)
+_SINK._next = _SINK.args = _SINK.saved = ()
+_SINK.fold = _SINK.hooks = _SINK.versions = None
+_SINK.priority = 0
+"""Where the gradients of a vjp that is only differentiated would go. It has no number: importing this page makes no node."""
 
 
 class _Slot(Node):

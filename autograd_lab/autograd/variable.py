@@ -29,6 +29,7 @@ class Registry:
 
     tensor = Variable
     clone: type  # CloneBackward0, of core/rules/copies.py
+    compile: Callable  # torch.compile, of the package's __init__
     functions: ClassVar[dict[str, Callable]] = {}  # the functions of the torch-like namespace, by name
 
 

@@ -571,6 +571,9 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
 
     import autograd_lab.lab
     import autograd_lab.widgets.stepper  # noqa: F401 (notebook 04 shows one in its exercises)
+    from autograd_lab.loading import load_everything
+
+    load_everything()
 
     _forget_answers(public)
     for item in public:

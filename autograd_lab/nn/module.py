@@ -3,13 +3,13 @@
 import itertools
 import warnings
 from collections import OrderedDict, namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import ClassVar
 
 from ..autograd import no_grad
 from ..autograd.hooks import HookDict, add_hook
 from ..autograd.modes import THREAD, WATCHERS
+from ..autograd.variable import Registry
 from ..tensor import Tensor
 from .hooks import BackwardHook, warn_partial_hook
 from .parameter import Buffer, Parameter, is_lazy
@@ -151,8 +151,6 @@ class Module:
     _version = 1
     training: bool
     call_super_init = False
-    compile: ClassVar[Callable[..., None]]
-    """Given by the package's __init__: the compiler stands above the layers."""
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init:
@@ -215,6 +213,13 @@ class Module:
             return self._call_with_hooks(args, kwargs)
         finally:
             watch.left()
+
+    def compile(self, **options):
+        """Let calls of this very module run compiled code from now on; `options` are those of torch.compile.
+
+        (torch.nn.Module.compile) `torch.compile(module)` makes a second module instead and leaves this one as it is.
+        """
+        self.__dict__["forward"] = Registry.compile(self.forward, **options)
 
     def _call_with_hooks(self, args, kwargs):
         called = set()

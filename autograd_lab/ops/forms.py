@@ -3,7 +3,6 @@
 import functools
 import operator
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -334,6 +333,8 @@ def _method_form(text):
 @functools.cache
 def known():
     """{key: (name, forms, whether there are older ones)} of the file, read when the first call fails."""
+    from pathlib import Path  # which loads much, and nothing else here needs it
+
     table, found, open_group = {}, [], False
     for line in Path(__file__).with_name("signatures.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("("):

@@ -18,6 +18,7 @@ from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
 from .rule import FUNCTIONS, METHODS, common_type, floats_only, function, method, no_bools, tensor_of
 from .scalars import times
 from .shapes import ShapeRule
+from .words import take_numpy_words
 
 
 def ranking(x, dim, descending=False):
@@ -715,3 +716,6 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     out = constant_result((), np.asarray(np.isin(x, y, invert=invert))[()], "isin")
     return follow(out, elements, test_elements)
+
+
+take_numpy_words(__name__)

@@ -8,7 +8,7 @@ from ..autograd.modes import THREAD
 from ..autograd.views import check_writable
 from ..device import on_cpu
 from ..layout import layout, strided
-from ..overrides import ON_FIRST, ask_for, overloaded_for
+from ..overrides import ask_for, overloaded_for, when_subclassed
 from .arguments import Seen, SeenOfPlain, admit, other_form, why
 from .out import refuse_dual, typed_as, write_out
 
@@ -109,7 +109,7 @@ def _public(fn, key, module):
             return call(*args, out=out, **kwargs)
         raise TypeError(complaint)
 
-    ON_FIRST.append(look_at_all)
+    when_subclassed(look_at_all)
     call.__module__ = module
     return _dressed(call, fn, key)
 
@@ -170,7 +170,7 @@ def _public_method(fn, key):
             return call(self, *args, **kwargs)
         raise TypeError(complaint)
 
-    ON_FIRST.append(look_at_all)
+    when_subclassed(look_at_all)
     call.__module__ = fn.__module__
     return _dressed(call, fn, key)
 

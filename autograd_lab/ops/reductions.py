@@ -20,6 +20,7 @@ from .arithmetic import no_bool_difference
 from .comparison import both_tensors, constant_result
 from .pairs import MaximumBackward0, MinimumBackward0
 from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, method, pointwise
+from .words import take_numpy_words
 
 # -- dims ---------------------------------------------------------------------------------------------
 
@@ -1342,3 +1343,5 @@ def _softmax_function(op, rule):
 
 _softmax_function("softmax", SoftmaxBackward0)
 _softmax_function("log_softmax", LogSoftmaxBackward0)
+
+take_numpy_words(__name__)

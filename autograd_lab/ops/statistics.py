@@ -1,7 +1,4 @@
-"""Functions made of others (covariance, areas under curves), renorm, and NumPy's words for dim and keepdim."""
-
-import functools
-import inspect
+"""Functions made of others (covariance, areas under curves), and renorm."""
 
 import numpy as np
 
@@ -11,7 +8,7 @@ from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..layout import rows
 from ..warning import warn
-from . import both, order, reductions
+from . import both, reductions
 from .reductions import wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, method
 from .scalars import over, times
@@ -213,32 +210,6 @@ def trapz(y, x=None, *, dx=1.0, dim=-1):
     """An older form of `trapezoid`, whose `dx` is a float (torch.trapz)."""
     return trapezoid(y, x, dx=float(dx), dim=dim)
 
-
-# -- NumPy's words ------------------------------------------------------------------------------------
-
-
-def numpy_words(fn):
-    """`fn`, which takes `axis` for `dim` and `keepdims` for `keepdim` as well, as PyTorch's functions do."""
-
-    @functools.wraps(fn)
-    def call(*args, **kwargs):
-        if kwargs:
-            for word, name in (("axis", "dim"), ("keepdims", "keepdim")):
-                if word in kwargs:
-                    kwargs[name] = kwargs.pop(word)
-        return fn(*args, **kwargs)
-
-    return call
-
-
-for _page in (reductions, order):
-    for _table in (FUNCTIONS, METHODS):
-        for _name, _fn in list(_table.items()):
-            if (
-                getattr(_fn, "__module__", None) == _page.__name__
-                and "dim" in inspect.signature(_fn).parameters
-            ):
-                _table[_name] = numpy_words(_fn)
 
 for _name in (
     *(

@@ -315,8 +315,8 @@ def make_node(rule, edges, args=(), saved=(), fold=None):
     edges   one for each operand, or the one node to which the first leads if the others lead nowhere
     saved   tensors (or None, or numbers) that it keeps for its rule, with their versions
     """
-    node = new(rule)
-    node._next = edges
+    node = new(rule)  # event: node
+    node._next = edges  # event: edge
     node.priority = count_down()
     node.args = args
     node.saved = saved

@@ -65,15 +65,15 @@ def record(state, rule, inputs, edges, needs, data, args=(), fold=None):
     needs   which of them lead somewhere (see `wanted`)
     fold    for each operand its (shape, dtype), if broadcasting or promotion changed one of them
     """
-    out = new(DOORS.tensor)  # event: values
+    out = new(DOORS.tensor)
     out._data = data
     out._box = out._meta = node = None
     if needs:
         kept = with_shapes(rule, inputs, args) if rule.shape_names else args
         saved = planned(rule, inputs, (out,), needs) if rule.save_plan else ()
-        out._edge = node = make_node(rule, edges, kept, saved, fold)  # event: edges, node
+        out._edge = node = make_node(rule, edges, kept, saved, fold)
     else:
-        out._edge = NO_EDGE
+        out._edge = NO_EDGE  # event: const
     if state.special:
         finish(state, rule, inputs, (out,), node, args)
     return out

@@ -6,6 +6,7 @@ and apply events one by one: each costs what it changes, so a whole trace costs 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
@@ -62,6 +63,8 @@ class Outer:
     active: int | None
     nodes: dict[int, NodeState]
     edges: dict[tuple[int, int], EdgeState]
+    deps: OrderedDict[int, int]
+    buffers: dict[int, None]
 
 
 @dataclass
@@ -70,6 +73,10 @@ class State:
 
     `backward` counts the passes so far, `running` says whether one is under way; the phase stays "backward" after
     a pass until the program goes on. `node` is the one the event is about, `active` the one at work.
+    Of the engine's own variables `queue` is what it calls ready, in the order in which nodes will be taken. `deps` says how many
+    messages nodes wait for, seeds among them; who waits for none is not in it (it is ordered, since its head is read at every
+    event while entries leave from anywhere). `buffers` are the nodes at which gradients lie, in the order of arrival: which
+    ones is in `nodes[n].buffer`.
     """
 
     trace: Trace = field(repr=False, compare=False)
@@ -82,6 +89,8 @@ class State:
     line: tuple[int, int] | None = None
     grad_mode: bool = True
     queue: list[int] = field(default_factory=list)
+    deps: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    buffers: dict[int, None] = field(default_factory=dict)
     tensors: dict[int, TensorState] = field(default_factory=dict)
     nodes: dict[int, NodeState] = field(default_factory=dict)
     edges: dict[tuple[int, int], EdgeState] = field(default_factory=dict)
@@ -101,7 +110,9 @@ class State:
 
     def advance(self) -> Changed:
         """Apply the next event; returns what it changed."""
-        event = self.trace.events[self.k]
+        before, event = self.event, self.trace.events[self.k]
+        if before is not None and before["k"] == "pop":
+            self.buffers.pop(before["n"], None)  # the loop looks before it takes
         self.k += 1
         if event.get("src"):
             self.line = tuple(event["src"])
@@ -189,9 +200,12 @@ class State:
         if self.running:
             nodes = {n: copy(node) for n, node in self.nodes.items() if node.status != "made"}
             edges = {key: edge for key, edge in self.edges.items() if edge.status != "made"}
-            self.outer.append(Outer(self.queue, self.active, nodes, edges))
+            self.outer.append(Outer(self.queue, self.active, nodes, edges, self.deps, self.buffers))
         self.phase, self.backward, self.queue = "backward", e["p"], []
         self.running, self.active, self.error = True, None, None
+        self.deps, self.buffers = OrderedDict(), {}
+        for n in e["roots"]:
+            self.deps[n] = self.deps.get(n, 0) + 1
         self.node = e["roots"][0] if e["roots"] else None
         changed: Changed = []
         for n in self._served:  # clear what the last pass left on the nodes
@@ -211,12 +225,14 @@ class State:
         for n, count in e["deps"]:
             node = self._at(n)
             node.status, node.arrived, node.of = "waiting", 0, count
+            self.deps[n] = self.deps.get(n, 0) + count
             changed.append(("node", n))
         return changed
 
     def _seed(self, e: Record) -> Changed:
         self.node = e["n"]
         self._at(e["n"]).buffer[e.get("slot", 0)] = e["v"]
+        self._arrive(e["n"])
         return [("node", e["n"])]
 
     def _push(self, e: Record) -> Changed:
@@ -271,6 +287,7 @@ class State:
         target = self._at(e["to"])
         target.arrived, target.of = e["arrived"], e["of"]
         target.buffer[e.get("slot", 0)] = e["sum"]
+        self._arrive(e["to"])
         return [("edge", e["n"], e["i"]), ("node", e["to"])]
 
     def _pruned(self, e: Record) -> Changed:
@@ -305,12 +322,8 @@ class State:
         self.running, self.node, self.queue = False, None, []
         if self.outer:
             around = self.outer.pop()
-            self.running, self.node, self.active, self.queue = (
-                True,
-                around.active,
-                around.active,
-                around.queue,
-            )
+            self.running, self.node, self.active = True, around.active, around.active
+            self.queue, self.deps, self.buffers = around.queue, around.deps, around.buffers
             for n, node in around.nodes.items():
                 node.freed = node.freed or self.nodes[n].freed
                 self.nodes[n] = node
@@ -331,6 +344,15 @@ class State:
                 tensor = self.trace.tensors[t]
                 self.tensors[t] = TensorState(tensor["value"], requires_grad=tensor["requires_grad"])
         return [("tensor", t) for t in tensors]
+
+    def _arrive(self, n: int) -> None:
+        """A gradient, or a seed, came to lie at node `n`, which waits for one less."""
+        self.buffers[n] = None
+        left = self.deps.get(n, 1) - 1
+        if left > 0:
+            self.deps[n] = left
+        else:
+            self.deps.pop(n, None)
 
     def _check_queue(self, e: Record) -> None:
         """Set the queue to what the event says; for a long one, after a nested pass, only its beginning is known."""

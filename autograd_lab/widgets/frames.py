@@ -13,7 +13,13 @@ once.
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it
     say       the narration: [template, part, part, ...] as numbers into `strings`
     panels    what the rule panel shows for a node, over time
-    engine    the source of the engine's loop, if it ran (see engine_source.py)
+    queue     the ready queue: a timeline of its length, and one for each of the first nodes
+    engine    the engine's source, if this engine ran (see engine_source.py); if so, of its variables:
+    hand      the node in hand, over time
+    deps      like queue: the nodes that wait for messages; for how many is in "left", a timeline for each of the first
+    held      like queue: the nodes at which gradients lie; which gradients is in "lies" of the node
+    unmarked  the steps at which no statement of the pages is lit, though one is marked with their kind
+    made      {step: [rule, operands, results]} of an operation that left no node
 """
 
 from __future__ import annotations
@@ -43,7 +49,8 @@ NODE_RY = 17
 DIAMOND = 19  # half a diagonal
 #: Kinds of events at which `next node` stops: a node exists, or has done its work.
 STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
-_SHOWN = 8  # at most so many entries of the queue and of the waiting list are shown
+_SHOWN = 8  # most entries of the queue and of the waiting list that are shown
+_SHOWN_BESIDE = 4  # and of the variables beside the engine's source
 
 _WIDTHS = {c: 0.3 for c in "ijl.,:;|!'()[]{}ftrI-/ "} | {c: 0.9 for c in "mwMW@%"}
 
@@ -137,10 +144,11 @@ class Film:
         kind, focus, subject = [0], [-1], [-1]
         line: list[Any] = []
         phase: list[Any] = [0, "forward", 0]
-        queue: list[Any] = []
+        queue: list[list[int]] = [[] for _ in range(1 + _SHOWN)]
         waiting: list[Any] = []
         grad_mode: list[Any] = []
         partly: dict[int, None] = {}
+        engine = EngineLines() if engine_source.ran(trace) else None
         sums: dict[int, list[int]] = {}
         for k, event in enumerate(trace.events, 1):
             changed = state.advance()
@@ -169,7 +177,9 @@ class Film:
                         partly[n] = None
                     else:
                         partly.pop(n, None)
-            _keep(queue, k, [state.queue[:_SHOWN], len(state.queue)])
+            _keep_each(queue, k, [len(state.queue), *state.queue[:_SHOWN]])
+            if engine is not None:
+                engine.add(self, state, k)
             if moved or not waiting:
                 first = islice(partly, _SHOWN)
                 shown = [[n, state.nodes[n].arrived, state.nodes[n].of] for n in first]
@@ -191,8 +201,8 @@ class Film:
             "g": trace.names.gradient,
         }
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
-        if engine_source.ran(trace):
-            doc["engine"] = engine_source.listing()
+        if engine is not None:
+            engine.put(doc, trace)
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
         return doc
 
@@ -598,6 +608,50 @@ class Film:
         return width
 
 
+class EngineLines:
+    """The timelines of the engine's variables, as far as they are not in the film anyway."""
+
+    def __init__(self) -> None:
+        self.hand: list[Any] = []
+        self.deps: list[list[int]] = [[] for _ in range(1 + _SHOWN_BESIDE)]
+        self.left: list[list[int]] = [[] for _ in range(_SHOWN_BESIDE)]
+        self.held: list[list[int]] = [[] for _ in range(1 + _SHOWN_BESIDE)]
+        self.lies: dict[int, list[Any]] = {}
+        self.unmarked: list[int] = []
+        self.made: dict[int, list[Any]] = {}
+
+    def add(self, film: Film, state: State, k: int) -> None:
+        """What the last event, at step `k`, has changed."""
+        e = state.event
+        assert e is not None
+        if engine_source.elsewhere(state.trace, e):
+            self.unmarked.append(k)
+        if e["k"] in engine_source.OPERATIONS and e.get("n") is None:
+            now = engine_source.variables(state)
+            self.made[k] = [film.strings.add(now["rule"]), now["inputs"], now["out"]]
+        _keep(self.hand, k, -1 if state.active is None else state.active)
+        waiting = dict(islice(state.deps.items(), _SHOWN_BESIDE))
+        _keep_each(self.deps, k, [len(state.deps), *waiting])
+        _keep_each(self.left, k, list(waiting.values()))
+        _keep_each(self.held, k, [len(state.buffers), *islice(state.buffers, _SHOWN_BESIDE)])
+        if e["k"] == "done":  # of a pass within another, which goes on with what lay there
+            touched: list[int] = list(state.buffers)
+        else:
+            touched = [e["to"] if e["k"] == "deliver" else e.get("n", -1)]
+        for n in touched:
+            if n in state.buffers:
+                values = [film.value(v) for v in engine_source.lying(state, n)]
+                _keep(self.lies.setdefault(n, []), k, values)
+
+    def put(self, doc: Record, trace: Trace) -> None:
+        """Put them into the film."""
+        doc |= {name: getattr(self, name) for name in ("hand", "deps", "left", "held", "unmarked", "made")}
+        doc["engine"] = engine_source.listing()
+        for n, row in enumerate(doc["nodes"]):
+            row["edges"] = [-1 if edge is None else edge[0] for edge in trace.nodes[n]["edges"]]
+            row["lies"] = self.lies.get(n, [])
+
+
 def shape_text(shape: list[int]) -> str:
     """A shape as written in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
     return (
@@ -622,6 +676,12 @@ def at(timeline: list[Any], k: int, width: int = 2) -> Any:
     return entry[0] if width == 2 else entry
 
 
+def first(timelines: list[list[int]], k: int) -> tuple[list[int], int]:
+    """What `_keep_each` kept: the first entries of a list at step k, and how many it has (assets/core.js has the same)."""
+    count, *states = (at(timeline, k) or 0 for timeline in timelines)
+    return states[:count], count
+
+
 def film(trace: Trace) -> Record:
     """The film of a trace: the document that the stepper, the static picture and the exports all draw."""
     with collector.paused():
@@ -636,6 +696,15 @@ def _keep(timeline: list[Any], k: int, state: Any) -> None:
         timeline[-1] = state
     else:
         timeline += [k, state]
+
+
+def _keep_each(timelines: list[list[int]], k: int, states: list[int]) -> None:
+    """Append to as many timelines as there are states: how many a list has, then its first ones.
+
+    Apart they are regular, and small when packed.
+    """
+    for timeline, state in zip(timelines, states, strict=False):
+        _keep(timeline, k, state)
 
 
 def _rounded(data: Any) -> Any:

@@ -15,7 +15,7 @@ from autograd_lab import lab
 from autograd_lab.tracing import narrate
 from autograd_lab.tracing.state import State
 from autograd_lab.widgets import step
-from autograd_lab.widgets.engine_source import listing
+from autograd_lab.widgets.engine_source import listing, variables
 from autograd_lab.widgets.front import front_end, style
 
 TRACE = samples.diamond()
@@ -59,32 +59,44 @@ def test_a_page_steps_from_disk_without_a_network(browser, demo):
     page.context.close()
 
 
-def test_the_engine_is_seen_at_work(browser, demo):
+OPERATION, LOOP = ["rule", "out", "inputs", "edges", "saved"], ["node", "ready", "deps", "buffers"]
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 700)])
+def test_the_engine_is_seen_at_work(browser, demo, size):
     """Beside the program is the engine's own source; lit is the statement that has just run, and its variables stand above."""
-    page, noted = visit(browser, demo)
-    code, at = page.get_by_role("region", name="Code"), listing()["at"]
-    names = {number: text.strip() for number, text in listing()["lines"]}
+    page, noted = visit(browser, demo, size)
+    code, pages, at = page.get_by_role("region", name="Code"), listing()["pages"], listing()["at"]
     page.get_by_role("button", name="engine", exact=True).click()
-    assert "runs when backward() is called" in code.inner_text()
-    state = State(TRACE)
+    assert "runs at the next operation" in code.inner_text()
+    state, seen = State(TRACE), set()
     for e in TRACE.events:
         page.get_by_role("button", name="Step", exact=True).click()
         state.advance()
-        lit = code.locator("[data-lit=now] code").all_inner_texts()
-        if state.phase != "backward":
-            assert lit == []
-            continue
-        assert [text.strip() for text in lit] == ([names[at[e["k"]]]] if e["k"] in at else [])
+        now = variables(state)
+        lit = [text.strip() for text in code.locator("[data-lit=now] code").all_inner_texts()]
+        number, row = at.get(e["k"], (0, None))
+        assert lit == ([] if row is None else [pages[number]["lines"][row][1].strip()])
         told = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
-        ready = told["ready"].strip("[]")
-        assert len([name for name in ready.split(", ") if name]) == len(state.queue)
+        assert list(told) == {"leaf": [], "node": OPERATION, "edge": OPERATION}.get(e["k"], LOOP)
+        if told and "ready" in told:
+            for name in ("ready", "deps", "buffers"):
+                assert told[name].count("Mul") + told[name].count("Acc") == len(now[name])
+            values = [float(text) for text in re.findall(r": ([-0-9.]+)", told["buffers"])]
+            assert values == [TRACE.values[v]["data"] for (v,) in now["buffers"].values()]
+        elif told:
+            assert told["rule"] == now["rule"]
+            assert float(told["out"]) == TRACE.values[state.tensors[now["out"][0]].value]["data"]
         if lit:
-            row, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
+            line, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
             head = code.locator(".agl-listings").bounding_box()
-            assert head["y"] + head["height"] <= row["y"]
-            assert row["y"] + row["height"] <= pane["y"] + pane["height"]
+            assert head["y"] + head["height"] <= line["y"]
+            assert line["y"] + line["height"] <= pane["y"] + pane["height"]
+            seen.add(number)
+        assert code.evaluate("e => e.scrollWidth <= e.clientWidth")  # nothing is cut off at the right
+    assert seen == {0, 1}
     page.get_by_role("button", name="your code", exact=True).click()
-    assert names[at["pop"]] not in code.inner_text()
+    assert "heappop" not in code.inner_text()
     assert not noted
     page.context.close()
 

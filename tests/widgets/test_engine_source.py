@@ -1,123 +1,441 @@
-"""The engine's source beside the program: the line that is lit is the statement that had run when the event was told."""
+"""The engine's source beside the program: the statement that is lit had run when the event was told, and its variables are the real ones."""
 
+import inspect
 import json
+import shutil
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+import samples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import autograd_lab as torch
-from autograd_lab import lab
-from autograd_lab.autograd.modes import THREAD
-from autograd_lab.autograd.watch import Watch
-from autograd_lab.core import engine
-from autograd_lab.widgets.engine_source import listing, ran
-from autograd_lab.widgets.frames import film
+from autograd_lab import core, lab
+from autograd_lab.core.watch import Watch
+from autograd_lab.tracing import messages, recorder
+from autograd_lab.tracing.builder import Builder
+from autograd_lab.tracing.narrate import Narrator
+from autograd_lab.tracing.state import State
+from autograd_lab.tracing.trace import Trace
+from autograd_lab.widgets.engine_source import elsewhere, listing, ran, variables
+from autograd_lab.widgets.frames import Film, film
+from autograd_lab.widgets.front import ASSETS
 
-FILE = engine.__file__
-LINES = {number: text for number, text in listing()["lines"] if number}
-AT = listing()["at"]
+NODE = shutil.which("node")
+FOLDER = Path(core.__file__).parent
+
+
+def statements():
+    """{kind of event: (file, line number)}, and the files by page."""
+    found, files = {}, []
+    for number, page in enumerate(listing()["pages"]):
+        files.append(set())
+        file = None
+        for row, (line, text) in enumerate(page["lines"]):
+            if not line and text:
+                file = str(FOLDER / text.removeprefix("# core/"))
+                files[-1].add(file)
+            found |= {kind: (file, line) for kind, at in listing()["at"].items() if at == [number, row]}
+    return found, files
+
+
+AT, (FORWARD, BACKWARD) = statements()
 
 
 def test_what_is_shown_is_the_page():
-    page = Path(FILE).read_text(encoding="utf-8").splitlines()
-    for number, text in LINES.items():
-        assert page[number - 1].partition("  # event: ")[0] == ("    " + text if text else "")
-    assert "heappop(ready)" in LINES[AT["pop"]]
-    assert "heappush" in LINES[AT["push"]]
-    assert "._vjp(" in LINES[AT["vjp"]]
-    assert not any("# event" in text for text in LINES.values())
+    source = []
+    for line, text in [line for page in listing()["pages"] for line in page["lines"]]:
+        if line:
+            shown = source[line - 1].partition("  # event: ")[0]
+            assert text in (shown, shown.removeprefix("    "))
+            assert "# event" not in text
+        elif text:
+            source = (FOLDER / text.removeprefix("# core/")).read_text(encoding="utf-8").splitlines()
+    for kind, statement in {
+        "pop": "heappop(ready)",
+        "push": "heappush",
+        "vjp": "._vjp(",
+        "node": "new(rule)",
+        "edge": "_next = edges",
+    }.items():
+        page, row = listing()["at"][kind]
+        assert statement in listing()["pages"][page]["lines"][row][1]
 
 
 def test_it_is_small():
     assert len(json.dumps(listing())) <= 12_000
 
 
-EVENTS = {  # what the watcher is told, and the kind of event that the trace makes of it
-    "pass_started": "backward", "popped": "pop", "applied": "vjp", "released": "free", "pruned": "pruned", "delivered": "deliver",
-    "pushed": "push", "pass_done": "done",
-}  # fmt: skip
+# -- programs -----------------------------------------------------------------------------------------------
 
 
-class Listener(Watch):
-    """Notes for each event the last marked line of the engine's page that ran before it."""
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
 
-    def __init__(self):
-        self.last = None
-        self.told = []
-
-    def trace(self, frame, event, _):
-        if frame.f_code.co_filename != FILE:
-            return None
-        self.note(frame, event)
-        return self.note
-
-    def note(self, frame, event, _=None):
-        if event == "line" and frame.f_lineno in AT.values():
-            self.last = frame.f_lineno
-        return self.note
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
 
 
-def listening(verb, kind):
-    def told(self, *arguments):
-        sent_by = arguments[1] if verb == "delivered" else 0
-        self.told.append(("seed" if sent_by is None else kind, self.last))
-
-    return told
+def written(a, b):
+    c = a.clone()
+    c.mul_(b)
+    return c + a
 
 
-for verb, kind in EVENTS.items():
-    setattr(Listener, verb, listening(verb, kind))
+def written_through_a_view(a, b):
+    c = a * 1.0
+    c[0].mul_(b[1])
+    return c
 
 
-def running(self, *_):
-    """Hooks run within the statement that is marked: note where the loop is."""
-    frame = sys._getframe(1)
-    while frame.f_code.co_name != "_loop":
-        frame = frame.f_back
-    self.told.append(("hook", frame.f_lineno))
+def unrecorded(a, b):
+    with torch.no_grad():
+        c = a * b
+        c += c[0] + c.max(0).values
+    return a + c
 
 
-Listener.hooked = Listener.retained = running
+def with_a_node_hook(a, b):
+    c = a * b
+    c.register_hook(lambda g: g * 2)
+    c.retain_grad()
+    c.grad_fn.register_hook(lambda given, sent: None)
+    return c
+
 
 OPERATIONS = [
     lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a.tanh(), lambda a, b: a - b.detach(), lambda a, b: (a * 2).sum() * b,
-    lambda a, b: torch.stack([a, b]).unbind()[1] + a,
+    lambda a, b: torch.stack([a, b]).unbind()[1] + a, lambda a, b: a[0] * b, written, written_through_a_view, unrecorded,
+    lambda a, b: Double.apply(a) + b, lambda a, b: a.sort().values * b.softmax(0), lambda a, b: torch.outer(a, b).sum(0), with_a_node_hook,
 ]  # fmt: skip
-GRAPHS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8)
+PROGRAMS = st.lists(
+    st.tuples(st.integers(0, len(OPERATIONS) - 1), st.integers(0, 9), st.integers(0, 9)),
+    min_size=1,
+    max_size=8,
+)
+WAYS = ["backward", "twice", "create_graph", "grad", "inputs"]
+CALLS = st.sampled_from(WAYS)
+EACH = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(GRAPHS, st.booleans())
-def test_a_marked_statement_runs_right_before_its_event(steps, hooked):
-    made = [torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.5, 3.0], requires_grad=True)]
+def run(steps, call):
+    """A random program and its passes."""
+    leaves = [torch.tensor([0.5, -1.0], requires_grad=True), torch.tensor([0.25, 1.5], requires_grad=True)]
+    made = list(leaves)
     for operation, i, j in steps:
         made.append(OPERATIONS[operation](made[i % len(made)], made[j % len(made)]))
-    if hooked:
-        made[-1].register_hook(lambda g: g * 2)
-        made[0].register_hook(lambda g: g * 2)
-        made[0].register_post_accumulate_grad_hook(lambda t: None)
-        if made[-1].grad_fn is not None:
-            made[-1].retain_grad()
-            made[-1].grad_fn.register_hook(lambda given, sent: None)
-    loss = made[-1].sum()
-    ear, state = Listener(), THREAD.state
-    state.watch = ear
-    state.refresh()
-    before = sys.gettrace()
-    sys.settrace(ear.trace)
-    try:
+    made[0].register_post_accumulate_grad_hook(lambda t: None)
+    loss = (made[-1] * made[0]).sum()
+    if call == "twice":
+        loss.backward(retain_graph=True)
         loss.backward()
-    finally:
-        sys.settrace(before)
-        state.watch = None
-        state.refresh()
-    assert {kind for kind, _ in ear.told} >= {"backward", "seed", "push", "pop", "vjp", "done"}
-    assert hooked is ("hook" in {kind for kind, _ in ear.told})
-    for kind, line in ear.told:
-        assert line == AT[kind], f"{kind} was told after {LINES[line].strip()}"
+    elif call == "create_graph":
+        (g,) = torch.autograd.grad(loss, leaves[0], create_graph=True)
+        (g * leaves[1]).sum().backward()
+    elif call == "grad":
+        torch.autograd.grad(loss, [leaves[0], made[-1]])
+    elif call == "inputs":
+        loss.backward(inputs=[leaves[0]])
+    else:
+        loss.backward()
+
+
+def everything(call):
+    """The trace of a program with all the operations."""
+    with lab.record() as trace:
+        run([(i, i, i + 1) for i in range(len(OPERATIONS))], call)
+    return trace
+
+
+# -- the engine, seen from outside --------------------------------------------------------------------------
+
+VERBS = {
+    inspect.unwrap(vars(watcher)[verb]).__code__
+    for watcher in (recorder.Recorder, messages.OpenPass)
+    for verb in vars(Watch)
+    if inspect.isfunction(vars(watcher).get(verb))
+}
+
+
+class Telling:
+    """One call of the watcher: which notes it took, which marked statements had run since the one before, and the real variables."""
+
+    def __init__(self, ran_since, last, first):
+        self.ran, self.last, self.first = ran_since, last, first
+        self.after = first
+        self.run = self.node = self.loop = None
+        self.real = {}
+
+
+class Eye:
+    """A line tracer that notes the marked statements, and what the engine holds whenever its watcher has been told."""
+
+    def __init__(self, notes):
+        self.notes = notes  # a function: the recorder's list
+        self.ran, self.last, self.depth = [], None, 0
+        self.tellings = []
+
+    def trace(self, frame, event, _):
+        code = frame.f_code
+        if code in VERBS:
+            return self.telling(frame)
+        if code.co_filename in FORWARD or code.co_filename in BACKWARD:
+            self.line(frame, event)
+            return self.line
+        return None
+
+    def line(self, frame, event, _=None):
+        place = frame.f_code.co_filename, frame.f_lineno
+        if event == "line" and place in MARKED:
+            self.ran.append(place)
+            if place[0] in BACKWARD:
+                self.last = place
+        return self.line
+
+    def telling(self, frame):
+        """From the call of a watcher's method to its return."""
+        if self.depth:
+            return None
+        told = Telling(self.ran, self.last, len(self.notes()))
+        loop = frame
+        while loop is not None and loop.f_code is not core.engine.BackwardPass._loop.__code__:
+            loop = loop.f_back
+        told.loop = loop and loop.f_lineno
+        self.depth += 1
+
+        def wait(frame, event, _):
+            if event == "return":
+                self.depth -= 1
+                told.after = len(self.notes())
+                if told.after == told.first:  # nothing comes of it: the next event is the first since
+                    self.ran = told.ran + self.ran
+                else:
+                    self.look(told, frame.f_locals)
+            return wait
+
+        self.ran = []
+        self.tellings.append(told)
+        frame.f_trace_lines = False
+        return wait
+
+    def look(self, told, names):
+        if "run" in names and hasattr(names["run"], "buffers"):
+            told.run = one = names["run"]
+            reached = [n for n in one.deps if one.needed is None or n in one.needed]
+            told.real = {
+                "ready": [node for _, node in sorted(one.ready, key=lambda pair: pair[0])],
+                "deps": {n: one.deps[n] for n in reached if one.deps[n]},
+                "buffers": {n: copied([g] if n.plain else g) for n, g in one.buffers.items()},
+            }
+            told.node = names.get("sender", names.get("node"))
+        elif names.get("node") is not None and "inputs" in names:
+            node = names["node"]
+            told.real = {
+                "rule": type(node).__name__,
+                "inputs": copied(names["inputs"]),
+                "edges": [fn for fn, _ in node.next_functions],
+                "saved": copied(t for t in node.saved if isinstance(t, torch.Tensor | float | int))
+                if node.kind == "op"
+                else None,
+                "out": copied(names["outputs"]) if "outputs" in names else copied([names["target"]]),
+            }
+
+
+MARKED = set(AT.values())
+
+
+def copied(arrays):
+    """Tensors and arrays as they are now."""
+    return [
+        None if a is None else np.array(a.detach().numpy() if isinstance(a, torch.Tensor) else a)
+        for a in arrays
+    ]
+
+
+class Counted(Builder):
+    """A builder that knows which note each event comes from."""
+
+    def build(self, notes):
+        type(self).one, self.note_of = self, []
+
+        def counted():
+            for self.note, note in enumerate(notes):
+                yield note
+
+        return super().build(counted())
+
+    def _event(self, kind, src, **fields):
+        super()._event(kind, src, **fields)
+        self.note_of.append(self.note)
+
+
+def watched(steps, call):
+    """(the trace, [(event, the telling it came from, whether it is the last one from that)], {id of a node: its number})."""
+    with lab.record() as trace:
+        own = trace._recorder
+        own.builder = Counted
+        eye, before = Eye(lambda: own.notes), sys.gettrace()
+        sys.settrace(eye.trace)
+        try:
+            run(steps, call)
+        finally:
+            sys.settrace(before)
+    events = trace.events
+    builder, pairs = Counted.one, []
+    tellings = iter([told for told in eye.tellings if told.after > told.first])
+    told = next(tellings)
+    for e, note in zip(events, builder.note_of, strict=True):
+        while note >= told.after:
+            told = next(tellings)
+        pairs.append((e, told if note >= told.first else None))
+    lasts = [a[1] is not b[1] for a, b in zip(pairs, [*pairs[1:], (None, None)], strict=True)]
+    return trace, [(*pair, last) for pair, last in zip(pairs, lasts, strict=True)], builder.node_ids
+
+
+OF_THE_LOOP = tuple(kind for kind, (file, _) in AT.items() if file in BACKWARD)
+
+
+@settings(EACH, max_examples=60)
+@given(PROGRAMS, CALLS)
+def test_a_marked_statement_runs_right_before_its_event(steps, call):
+    trace, events, _ = watched(steps, call)
+    since, last = [], None  # what has run since the loop told of something; a rule may be code that does more
+    for e, told, _ in events:
+        kind = e["k"]
+        if told is not last:
+            since += [] if told is None else told.ran
+        if kind in (
+            "hook",
+            "retain",
+        ):  # the user's code, and what it leads to, runs within the marked statement
+            assert told.loop == AT[kind][1]
+            since = []
+        elif kind in OF_THE_LOOP:
+            assert told.last == AT[kind], f"{kind} was told after line {told.last}"
+            assert AT[kind] in since or told is last
+            since = []
+        elif kind == "const":
+            assert elsewhere(trace, e) is not (AT[kind] in told.ran), e
+        elif kind in ("node", "edge"):
+            assert elsewhere(trace, e) or AT[kind] in told.ran, e
+        last = told
+    assert {"backward", "seed", "push", "pop", "vjp", "done", "node", "edge"} <= {
+        e["k"] for e in trace.events
+    }
+
+
+@settings(EACH, max_examples=300)
+@given(PROGRAMS, CALLS)
+def test_the_variables_are_the_real_ones(steps, call):
+    trace, events, numbers = watched(steps, call)
+    state, narrator, compared = State(trace), Narrator(trace), set()
+    value = lambda v: None if v is None else np.array(trace.values[v]["data"])  # noqa: E731
+    tensor = lambda t, version=0: value(narrator.value_at(t, version))  # noqa: E731
+    through_views = {
+        id(told) for e, told, _ in events if e["k"] == "inplace" and trace.rewritten(e) is not None
+    }
+    for e, told, last in events:
+        state.advance()
+        now = variables(state)
+        if told is None or not told.real or not last:
+            continue
+        real = {name: number(what, numbers) for name, what in told.real.items()}
+        if "ready" in now and told.run is not None:
+            assert {n: left for n, left in now["deps"].items() if n in real["deps"]} == real["deps"]
+            assert now["ready"] == real["ready"]
+            assert list(now["buffers"]) == list(real["buffers"])
+            for n, lies in now["buffers"].items():
+                same([value(v) for v in lies], real["buffers"][n])
+            if told.node is not None:
+                assert now["node"] == numbers[id(told.node)]
+            compared.add("backward")
+        elif "edges" in now and not (through_views & {id(told)} or elsewhere(trace, e)):
+            assert (now["rule"], now["edges"]) == (real["rule"], real["edges"])
+            if "saved" in now:
+                same([tensor(t, v) for t, v in now["saved"]], real["saved"])
+                compared.add("saved")
+            for name in ("inputs", "out"):
+                same([value(state.tensors[t].value) for t in now[name]], real[name])
+            compared.add("forward")
+    assert compared == {"forward", "saved", "backward"}
+
+
+def number(what, numbers):
+    """Nodes by their numbers in the trace."""
+    if isinstance(what, dict):
+        return {numbers[id(n)]: x for n, x in what.items()}
+    return [numbers.get(id(x), x) for x in what] if isinstance(what, list) else what
+
+
+def same(told, real):
+    assert len(told) == len(real)
+    for a, b in zip(told, real, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+# -- in the browser --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get install nodejs")
+@pytest.mark.parametrize("make", [*samples.SMALL.values(), *[partial(everything, call) for call in WAYS]])
+def test_the_page_derives_the_same(tmp_path, make):
+    trace = make()
+    if not ran(trace):
+        pytest.skip("another engine's")
+    shown = Film(trace)
+    doc = shown.document()
+    for name in ("core.js", "engine.js"):
+        (tmp_path / name).write_text((ASSETS / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "film.json").write_text(json.dumps(doc))
+    (tmp_path / "test.js").write_text(
+        'import { readFileSync } from "node:fs"; import { phase } from "./core.js"; import { place, variables } from "./engine.js";\n'
+        'const f = JSON.parse(readFileSync("film.json", "utf8")), all = [...Array(f.steps + 1).keys()];\n'
+        "console.log(JSON.stringify(all.map((k) => [place(f, k, phase(f, k).name)[1] ?? null, variables(f, k, phase(f, k).name)])));"
+    )
+    done = subprocess.run([NODE, "test.js"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300)
+    assert done.returncode == 0, done.stderr
+    derived, state, at = json.loads(done.stdout), State(trace), listing()["at"]
+    for k, (row, told) in enumerate(derived):
+        if k:
+            state.advance()
+        e = state.event
+        assert row == (at[e["k"]][1] if e is not None and e["k"] in at and not elsewhere(trace, e) else None)
+        if "saved" in told:
+            told["saved"] = [[v, version] for _name, v, version in told["saved"]]
+        assert told == as_drawn(shown, variables(state)), k
+
+
+def as_drawn(shown, now):
+    """The variables with the film's numbers in place of the trace's, and of the long ones the beginning."""
+    if "ready" in now:
+        buffers = [[n, [shown.value(v) for v in lies]] for n, lies in now["buffers"].items()]
+        deps = [list(pair) for pair in now["deps"].items()]
+        return {
+            "node": -1 if now["node"] is None else now["node"], "ready": now["ready"][:8], "queued": len(now["ready"]),
+            "deps": deps[:4], "waiting": len(deps), "buffers": buffers[:4], "many": len(buffers),
+        }  # fmt: skip
+    now = dict(now)
+    if "edges" in now:
+        now["edges"] = [-1 if n is None else n for n in now["edges"]]
+    if "saved" in now:
+        now["saved"] = [
+            [shown.value(shown.narrator.value_at(t, version)), version] for t, version in now["saved"]
+        ]
+    return now
+
+
+# -- which films have it ------------------------------------------------------------------------------------
 
 
 def test_films_of_other_engines_have_none():
@@ -141,3 +459,8 @@ def test_pytorchs_loop_is_not_ours():
         (x * x).backward()
     assert not ran(trace)
     assert "engine" not in film(trace)
+
+
+def test_a_trace_from_a_file_has_it_too():
+    trace = samples.diamond()
+    assert film(Trace.from_json(trace.to_json())) == film(trace)

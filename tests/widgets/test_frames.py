@@ -7,7 +7,7 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import narrate, state
-from autograd_lab.widgets.frames import at, film, text_width
+from autograd_lab.widgets.frames import at, film, first, text_width
 from autograd_lab.widgets.scene import scene
 from autograd_lab.widgets.svg import svg
 
@@ -75,7 +75,7 @@ def test_timelines_say_what_state_says(make):
             found = shown(line["tl"], k)
             assert (found and found[0]) == (edge and edge.status)
             assert (found is None or found[1] < 0) == (edge is None or edge.value is None)
-        assert (at(doc["queue"], k) or [[], 0])[0] == now.queue[:8]
+        assert first(doc["queue"], k) == (now.queue[:8], len(now.queue))
         assert doc["focus"][k] == (-1 if now.node is None else now.node)
         assert at(doc["line"], k) == now.line
 

@@ -11,6 +11,12 @@ export function at(timeline, k, width = 2) {
   return low ? timeline[(low - 1) * width + 1] : undefined;
 }
 
+/** The first entries of a list at step k, and how many it has; `timelines`: how many, then each of the first. */
+export function first([count, ...timelines], k) {
+  const total = at(count, k) ?? 0;
+  return [timelines.slice(0, total).map((timeline) => at(timeline, k)), total];
+}
+
 /** The narration of step k: a template and its parts, all numbers into `strings`. */
 export function say(film, k) {
   const [template, ...parts] = film.say[k].map((i) => film.strings[i]);

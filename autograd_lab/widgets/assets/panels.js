@@ -1,7 +1,8 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
-import { at, bytes, clamp, dense, escape, flat, number, product, say } from "./core.js";
+import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
 import { brief, card, everything, focusable, h, heat, numbers, shape, short, term } from "./dom.js";
 import { formula } from "./formula.js";
+import { place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
 import { Zoom } from "./zoom.js";
 
@@ -110,7 +111,6 @@ export class Panels {
   /** Sizes that stepping needs; read here, so that a step asks for layout only if it comes to another line, which may be wrapped. */
   measure() {
     this.codeHeight = this.code.clientHeight;
-    this.tabsHeight = this.tabs?.offsetHeight ?? 0;
     this.rowHeight = this.leaves.firstChild?.offsetHeight ?? 21;
     this.leavesHeight = this.leafpane.clientHeight;
   }
@@ -126,13 +126,13 @@ export class Panels {
     this.showLeaves();
   }
 
-  /** Two tabs over the code: the program, and the engine that runs it backwards. */
+  /** Two tabs over the code: the program, and the engine that runs it. */
   makeTabs() {
     const tab = (view, text, title) => h("button", focusable({ type: "button", class: "agl-tab", "data-view": view, "aria-pressed": String(view === this.view), title, onclick: () => this.look(view) }), text);
     this.variables = h("div", { class: "agl-variables" });
     return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
       tab("program", "your code", "The line of your program that runs, or that made the node at work"),
-      tab("engine", "engine", `The loop that carries the gradients back: ${this.film.engine.name}, as it runs`), this.variables);
+      tab("engine", "engine", "The engine's own source as it runs: how an operation becomes a node, then the loop that carries the gradients back"), this.variables);
   }
 
   look(view) {
@@ -143,30 +143,26 @@ export class Panels {
     this.showCode(this.phase);
   }
 
-  /** What the loop's variables hold: as far as the ready queue may be seen. */
+  /** What the engine's variables hold: as far as the ready queue may be seen. */
   showVariables(p) {
-    const film = this.film, k = this.stage.k, n = film.focus[k], label = (n) => film.nodes[n].label, most = 4;
-    if (p.name !== "backward" || this.stage.quiz.hidesQueue) {
-      this.variables.textContent = p.name === "backward" ? "" : "runs when backward() is called";
-      return;
-    }
-    const few = (all, total) => all.slice(0, most).join(", ") + (total > Math.min(all.length, most) ? ", \u2026" : "");
-    const [queue, total] = at(film.queue, k) || [[], 0], [waiting, many] = at(film.waiting, k) || [[], 0];
-    const known = n >= 0 ? { node: label(n) } : {};
-    known.ready = `[${few(queue.map(label), total)}]`;
-    if (many) known.deps = `{${few(waiting.map(([w, arrived, of]) => `${label(w)}: ${of - arrived}`), many)}}`;
-    this.variables.replaceChildren(...Object.entries(known).map(([name, value]) => h("code", {}, `${name} = ${value}`)));
+    const told = p.name === "backward" && this.stage.quiz.hidesQueue ? [] : written(this.film, this.stage.k, p.name);
+    if (told.length) this.variables.replaceChildren(...told.map(([name, text]) => h("code", { class: ["rule", "out"].includes(name) ? "agl-brief" : "" }, h("b", {}, name), ` = ${text}`)));
+    else this.variables.textContent = p.name === "backward" ? "" : "runs at the next operation";
   }
 
   showCode(p) {
-    const engine = this.view === "engine" ? this.film.engine : undefined;
-    const line = engine ? [-1, p.name === "backward" ? engine.at[this.stage.kind] : undefined] : at(this.film.line, this.stage.k), node = this.film.nodes[this.film.focus[this.stage.k]];
-    if (engine) this.showVariables(p);
-    const source = line ? line[0] : Math.max(this.shownSource ?? 0, 0), listing = engine ?? this.film.sources[source];
+    const film = this.film, k = this.stage.k, node = film.nodes[film.focus[k]], engine = this.view === "engine" && film.engine;
+    let line = at(film.line, k);
+    if (engine) {
+      const [page, row] = place(film, k, p.name);
+      line = [-1 - page, row === undefined ? undefined : row + 1];
+      this.showVariables(p);
+    }
+    const source = line ? line[0] : Math.max(this.shownSource ?? 0, 0), listing = engine ? engine.pages[-1 - source] : film.sources[source];
     if (source !== this.shownSource && listing) {
       this.shownSource = source;
-      const { name, lines } = listing;
-      this.rows = new Map(lines.map(([n, text], i) => [n || -1 - i, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " "))]));
+      const { name = "the engine", lines } = listing;
+      this.rows = new Map(lines.map(([n, text], i) => [engine ? i + 1 : n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " "))]));
       for (const [, line, why] of this.details.marks.get(source) ?? []) {
         this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
         this.rows.get(line)?.setAttribute("data-mark", why);
@@ -174,6 +170,7 @@ export class Panels {
       this.code.replaceChildren(...(this.tabs ? [this.tabs] : []), ...this.rows.values());
       this.measure();
       this.code.title = name;
+      this.code.scrollTop = 0;
     }
     const lit = line ? this.rows?.get(line[1]) : undefined;
     const made = p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
@@ -183,7 +180,7 @@ export class Panels {
     lit?.setAttribute("data-lit", "now");
     [this.lit, this.made] = [lit, made];
     const row = made ?? lit;
-    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight - this.tabsHeight) / 2;
+    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight - (this.tabs?.offsetHeight ?? 0)) / 2;
   }
 
   math(text) { return formula(text, this.names); }
@@ -389,7 +386,7 @@ export class Panels {
 
   showEngine(p) {
     const film = this.film, on = p.name === "backward";
-    const [queue, total] = (on && at(film.queue, this.stage.k)) || [[], 0], [waiting, many] = (on && at(film.waiting, this.stage.k)) || [[], 0];
+    const [queue, total] = on ? first(film.queue, this.stage.k) : [[], 0], [waiting, many] = (on && at(film.waiting, this.stage.k)) || [[], 0];
     const chip = (n, note, extra) => `<span class="agl-chip ${extra}">${escape(film.nodes[n].label)}${note}</span>`;
     const count = (all) => (all > 1 ? ` (${all})` : "");
     const yours = (what) => `<div><h4>${what}</h4><div><span class="agl-more">yours to say</span></div></div>`;

@@ -111,10 +111,22 @@ def with_a_node_hook(a, b):
     return c
 
 
+def with_a_pass_in_a_hook(a, b):
+    c, inner = a * b, torch.tensor(2.0, requires_grad=True)
+
+    def hook(g):
+        with torch.enable_grad():
+            (inner * inner * g.sum().detach()).backward()
+
+    c.register_hook(hook)
+    return c * a + c
+
+
 OPERATIONS = [
     lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a.tanh(), lambda a, b: a - b.detach(), lambda a, b: (a * 2).sum() * b,
     lambda a, b: torch.stack([a, b]).unbind()[1] + a, lambda a, b: a[0] * b, written, written_through_a_view, unrecorded,
     lambda a, b: Double.apply(a) + b, lambda a, b: a.sort().values * b.softmax(0), lambda a, b: torch.outer(a, b).sum(0), with_a_node_hook,
+    with_a_pass_in_a_hook,
 ]  # fmt: skip
 PROGRAMS = st.lists(
     st.tuples(st.integers(0, len(OPERATIONS) - 1), st.integers(0, 9), st.integers(0, 9)),
@@ -346,6 +358,8 @@ def test_the_variables_are_the_real_ones(steps, call):
         state.advance()
         now = variables(state)
         if told is None or not told.real or not last:
+            continue
+        if e["k"] == "done" and state.running:  # of a pass in a hook: shown is the one around it
             continue
         real = {name: number(what, numbers) for name, what in told.real.items()}
         if "ready" in now and told.run is not None:

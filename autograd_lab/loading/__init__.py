@@ -191,6 +191,7 @@ class _Whole(ModuleType):
     def __dict__(self):
         for name in dir(self):
             getattr(self, name)
+        self.__class__ = ModuleType  # whole now; guards of compiled functions look in here at every call
         return _DICT.__get__(self)
 
     def __dir__(self):

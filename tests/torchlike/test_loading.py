@@ -487,3 +487,15 @@ print(json.dumps([errors, sum(thread.is_alive() for thread in threads), len(foun
     assert [
         question for question in different if "__" not in question
     ] == []  # __subclasshook__ is bound anew each time
+
+
+def test_a_module_that_was_looked_into_costs_no_more_than_any():
+    """Guards of compiled functions look into the dict of `torch` at every call."""
+    code = """
+import types
+
+assert type(torch) is not types.ModuleType
+assert "logsumexp" in vars(torch)
+print(json.dumps([type(torch) is types.ModuleType, "logsumexp" in dir(torch)]))
+"""
+    assert printed(code) == [True, True]

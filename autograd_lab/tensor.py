@@ -96,14 +96,7 @@ class Tensor(Variable):
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
-        if self._meta is None and not value:
-            return
-        meta = self._ensure_meta()
-        meta.requires_grad = value
-        if meta.base is None:
-            self._edge = None if value else NO_EDGE
-        if WATCHERS:
-            watcher().flagged(self, "requires_grad_")
+        super()._set_requires_grad(value)
 
     def requires_grad_(self, requires_grad=True):
         """Set the flag on a leaf and return the tensor itself.

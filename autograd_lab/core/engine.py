@@ -7,7 +7,7 @@ operand, and delivers these. Messages for the same place are added up on arrival
 
     count    deps[node] = how many edges of this graph lead to it
     seed     the gradient of each root with respect to itself
-    loop     pop the newest ready node; run its rule; deliver; whoever got the last message becomes ready
+    loop     pop the newest ready node; run its rule; deliver; a node that got its last message becomes ready
 
 Nothing here recurses, so a chain of a million nodes is no deeper than one of three. The loop is a method that can stop
 after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
@@ -36,7 +36,6 @@ class BackwardPass:
     roots         [((node, output_nr), gradient)] with gradients as arrays, or as Tensors if `create_graph`
     keep_graph    whether nodes keep their saved values afterwards
     create_graph  whether the pass itself is recorded, so that its results can be differentiated again
-
     captures      {node: [(output_nr, place)]}: the gradients that `grad` asks for, to be put into `captured`
     """
 
@@ -115,7 +114,7 @@ class BackwardPass:
         return grads
 
     def _deliver_all(self, node, grads):
-        """Send each gradient of a node where its edge leads; what nobody needs is pruned."""
+        """Send each gradient of a node where its edge leads; what is not needed is pruned."""
         needed = self.needed
         edges = node._next if type(node._next) is tuple else node._edges
         for i, edge in enumerate(edges):

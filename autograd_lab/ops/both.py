@@ -9,9 +9,11 @@ import math
 
 import numpy as np
 
-from ..autograd.memory import zeros
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
+from ..core.array_or_tensor import array_of, zeros
+from ..core.array_or_tensor import expand as expand
+from ..core.array_or_tensor import zeros_like as zeros_like
 from . import numerics
 from .rule import FUNCTIONS, METHODS, RULES
 
@@ -56,11 +58,6 @@ def softplus(x):
     return run(RULES["SoftplusBackward0"], (x,), 1, 20)
 
 
-def array_of(x):
-    """The numbers of an array or a Tensor, for conditions and positions that carry no gradient."""
-    return x._data if isinstance(x, Variable) else x
-
-
 def constant(array, like):
     """`array` as a constant of the same kind as `like`: an array, or a Tensor without history."""
     return wrap(np.asarray(array)) if isinstance(like, Variable) else array
@@ -95,11 +92,6 @@ def filled(g, condition, value=0):
     if isinstance(g, Variable):
         return METHODS["masked_fill"](g, wrap(np.asarray(condition)), value)
     return np.where(condition, g.dtype.type(value), g)
-
-
-def zeros_like(x):
-    """Zeros in the shape and type of `x`: the gradient of what does not move, such as floor."""
-    return zeros(x.shape, x)
 
 
 def taken(x, where):
@@ -137,17 +129,6 @@ def triu(x, k=0):
 def plus(a, b):
     """The sum of two gradients, the first of which may be missing (None)."""
     return b if a is None else a + b
-
-
-def expand(x, shape):
-    """`x` broadcast to `shape`."""
-    if isinstance(x, Variable):
-        return x.expand(shape)
-    if x.shape == shape:
-        return x
-    out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
-    out[...] = x
-    return out
 
 
 def unsqueeze(x, dims, shape):

@@ -10,6 +10,7 @@ import os
 # Parallel workers share the cores: the threads of PyTorch's or NumPy's that wait for each other would only take them away.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import gc
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -58,6 +59,21 @@ def start_kernel(**settings: Any) -> Any:
 
 nbval.kernel.start_new_kernel = start_kernel
 nbval.kernel.KernelManager = partial(manager_of_files, KernelManager)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Keep the tests, and all that they import, out of the garbage collector's sight.
+
+    They live until the end of the run and are millions of objects: each full collection would walk through them, for
+    most of a second, again and again while they are made, and hundreds of times while they run.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,14 @@ from autograd_lab.autograd import collector
 from autograd_lab.autograd.node import count_down
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_frozen():
+    """As in a user's program; conftest.py at the top froze what was there when the run began."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 @pytest.fixture
 def thresholds():
     """Those of Python, whatever other tests made of them; restored afterwards."""

@@ -109,3 +109,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.path.is_relative_to(wing) for wing in QUICK) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.quick)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """With --dist loadscope, share the files as tests/scheduling.py does."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from tests.scheduling import Files  # only here: pytest-xdist is optional
+
+    return Files(config, log)

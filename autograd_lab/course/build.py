@@ -28,10 +28,13 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograd_lab.course import author, items, lint
 from autograd_lab.course.student import INSTRUCTOR
+
+if TYPE_CHECKING:
+    from jupyter_client.manager import KernelManager
 
 # The folders whose sources are executed.
 EXECUTED = ("notebooks", "solutions")
@@ -288,9 +291,25 @@ def graded_notebook(sheet: author.Sheet, gaps: bool) -> dict[str, Any]:
 
 def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
     """Run all cells in order, in a kernel of this very Python that imports this very checkout."""
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
+
+    manager, environment = kernel_manager(AsyncKernelManager, root)
+    client = NotebookClient(
+        notebook,
+        km=manager,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    # The client would leave a manager passed to it running, with its kernel and some twenty open files.
+    asyncio.run(client.async_execute(env=environment, cleanup_kc=True))
+
+
+def kernel_manager(kind: type["KernelManager"], root: Path) -> tuple[Any, dict[str, str]]:
+    """A manager of kernels of this very Python, and the environment in which they import this very checkout."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
     from autograd_lab.course.kernel import manager_of_files
 
@@ -313,16 +332,7 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
         # a notebook shows its plots regardless of the caller's choice: pytest's backend has no pictures
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
-    client = NotebookClient(
-        notebook,
-        km=manager_of_files(AsyncKernelManager, kernel_spec_manager=ThisPython()),
-        timeout=CELL_TIMEOUT,
-        record_timing=False,
-        store_widget_state=False,
-        resources={"metadata": {"path": str(folder)}},
-    )
-    # The client would leave a manager passed to it running, with its kernel and some twenty open files.
-    asyncio.run(client.async_execute(env=environment, cleanup_kc=True))
+    return manager_of_files(kind, kernel_spec_manager=ThisPython()), environment
 
 
 def settle(notebook: dict[str, Any]) -> None:

@@ -4,11 +4,13 @@ import ast
 import copy
 import json
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupyter_client.manager import KernelManager
 
 from autograd_lab.course import author, build, lint
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
@@ -33,21 +35,55 @@ def test_a_notebook_is_what_its_source_builds(source, capsys):
     assert fine, capsys.readouterr().out
 
 
+@pytest.fixture(scope="module")
+def run():
+    """Runs a cell in one kernel for all notebooks, which costs less than one each; gives the name of its error, or ""."""
+    manager, environment = build.kernel_manager(KernelManager, ROOT)
+    manager.start_kernel(env=environment, stderr=subprocess.DEVNULL)
+    client = manager.client()
+    client.start_channels()
+    client.wait_for_ready(timeout=120)
+
+    def run(cell):
+        reply = client.execute_interactive(
+            cell,
+            allow_stdin=False,
+            stop_on_error=False,
+            timeout=build.CELL_TIMEOUT,
+            output_hook=lambda _: None,
+        )
+        return reply["content"].get("ename", "")
+
+    yield run
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
-def test_every_cell_can_be_run_twice(source):
+def test_every_cell_can_be_run_twice(source, run):
     """Students run a cell again after filling in an answer; that must not end in an error of ours."""
     if source.parent.name == "solutions":
         notebook = build.graded_notebook(author.read(source), gaps=False)
     else:
         notebook = build.read_source(source)
-    cells = [
-        copy.deepcopy(cell) for cell in notebook["cells"] for _ in range(2) if cell["cell_type"] == "code"
+    assert not run("%reset -f") + run(f"import os\nos.chdir({str(source.parent)!r})\ndel os")
+    failed = [
+        (cell["source"], time, error)
+        for cell in notebook["cells"]
+        for time in ("first", "second")
+        if cell["cell_type"] == "code"
+        if (error := run(cell["source"])) and "raises-exception" not in cell["metadata"].get("tags", ())
     ]
-    for number, cell in enumerate(cells):
-        cell["id"] = f"twice-{number}"
-    notebook["cells"] = cells
-    build.execute(notebook, source.parent, ROOT)
+    assert not failed
+
+
+def test_a_cell_that_cannot_be_run_twice_is_noticed(run):
+    """And nothing of one notebook is left for the next."""
+    assert run("once = [1]") == run("once.pop()") == ""
+    assert run("once.pop()") == "IndexError"
+    assert run("%reset -f") == ""
+    assert run("once") == "NameError"
 
 
 @pytest.mark.slow

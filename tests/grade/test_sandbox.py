@@ -177,7 +177,7 @@ def escaped(report):
     return {name: what for name, (how, what) in report.items() if how == "ESCAPED"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def held():
     """Skips where a sandbox cannot be had."""
     try:

@@ -11,9 +11,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
+import labserver
 import pytest
+from labserver import Lab
 from playwright.sync_api import Browser, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))  # the samples
@@ -21,6 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))  # the sa
 expect.set_options(
     timeout=60_000
 )  # not Playwright's 5 s: what is waited for comes on a slow machine too, only later
+
+HERE = Path(__file__).parent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -45,14 +50,33 @@ def find_chromium(own: str) -> str | None:
     return next((path for path in candidates if path and Path(path).exists()), None)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium, one for a file of tests; make a new context for each test.
+class Running:
+    """What the tests of this folder share while they follow each other; and what ends it."""
 
-    Not one for the whole run: while Playwright is open an event loop runs in this thread, and no other test could
-    use `asyncio.run`.
+    browser: Browser | None = None
+    lab: Lab | None = None
+    ends = ExitStack()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
+    """End it after the last test of this folder.
+
+    While Playwright is open an event loop runs in this thread, and no other test could use `asyncio.run`.
     """
-    with sync_playwright() as playwright:
+    try:
+        return (yield)
+    finally:
+        if nextitem is None or not nextitem.path.is_relative_to(HERE):
+            Running.browser = Running.lab = None
+            Running.ends.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Browser:
+    """A headless Chromium; make a new context for each test."""
+    if Running.browser is None:
+        playwright = Running.ends.enter_context(sync_playwright())
         path = find_chromium(playwright.chromium.executable_path)
         if path is None:
             message = "no Chromium found: apt-get install chromium, or set CHROMIUM to its path"
@@ -60,5 +84,14 @@ def browser() -> Iterator[Browser]:
                 pytest.fail(message)
             pytest.skip(message)
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=180_000)
-        yield chromium
-        chromium.close()
+        Running.ends.callback(chromium.close)
+        Running.browser = chromium
+    return Running.browser
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A running JupyterLab."""
+    if Running.lab is None:
+        Running.lab = Running.ends.enter_context(labserver.serve(tmp_path_factory.mktemp("lab")))
+    return Running.lab

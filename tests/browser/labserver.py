@@ -17,9 +17,9 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import nbformat
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -31,10 +31,11 @@ sys.path.insert(0, str(SAMPLES))
 
 @dataclass
 class Lab:
-    """A running server."""
+    """A running server, and the pages with JupyterLab that no test uses at the moment."""
 
     url: str
     folder: Path
+    idle: list[Page] = field(default_factory=list)
 
 
 @contextmanager
@@ -106,6 +107,7 @@ class Notebook:
 
     def __init__(self, page: Page, lab: Lab, path: Path) -> None:
         self.page, self.lab, self.path = page, lab, path
+        self.reusable = False
 
     @classmethod
     def open(
@@ -128,7 +130,41 @@ class Notebook:
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
         book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(book, path)
-        return cls.open_file(browser, lab, path, theme=theme, size=size, host=host, **context)
+        idle = [page for page in lab.idle if not page.is_closed()]
+        if host == "lab" and idle and context.keys() <= {"reduced_motion"}:
+            lab.idle.remove(idle[0])
+            return cls._open_beside(idle[0], lab, path, theme, size, **context)
+        self = cls.open_file(browser, lab, path, theme=theme, size=size, host=host, **context)
+        self.reusable = host == "lab" and context.keys() <= {"reduced_motion"}
+        return self
+
+    @classmethod
+    def _open_beside(
+        cls,
+        page: Page,
+        lab: Lab,
+        path: Path,
+        theme: str,
+        size: tuple[int, int],
+        reduced_motion: Literal["no-preference", "reduce"] = "no-preference",
+    ) -> Notebook:
+        """Open a notebook in a page that another test has left: JupyterLab need not be loaded again."""
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(reduced_motion=reduced_motion)
+        self = cls(page, lab, path)
+        self.reusable = True
+        page.evaluate(
+            """async (path) => {
+                 const { shell, commands } = window.jupyterapp;
+                 const opened = await commands.execute("docmanager:open", { path });
+                 for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();
+                 shell.activateById(opened.id);
+               }""",
+            path.relative_to(lab.folder).as_posix(),
+        )
+        self.theme(theme)
+        self._wait_for_kernel()
+        return self
 
     @classmethod
     def open_file(
@@ -153,12 +189,15 @@ class Notebook:
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000)
         page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
         self.theme(theme)  # the server remembers the last one
-        page.wait_for_function(
-            """() => { const s = window.jupyterapp.shell.currentWidget.sessionContext;
-                       return s.isReady && s.session?.kernel?.status === "idle"; }""",
+        self._wait_for_kernel()
+        return self
+
+    def _wait_for_kernel(self) -> None:
+        self.page.wait_for_function(
+            """() => { const s = window.jupyterapp.shell.currentWidget?.sessionContext;
+                       return s?.isReady && s.session?.kernel?.status === "idle"; }""",
             timeout=240_000,
         )
-        return self
 
     def run(self) -> None:
         """Run all cells and wait until the kernel is idle again."""
@@ -220,6 +259,11 @@ class Notebook:
         expect(self.stage.get_by_role("status")).not_to_be_empty()
 
     def close(self) -> None:
-        """Close the page and shut its kernel down."""
+        """Close the notebook and shut its kernel down; in a page that serves the next one, nothing of ours may be left."""
         self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
-        self.page.context.close()
+        if not self.reusable:
+            self.page.context.close()
+            return
+        self.page.evaluate("for (const w of [...window.jupyterapp.shell.widgets('main')]) w.dispose()")
+        expect(self.page.locator(".agl")).to_have_count(0)
+        self.lab.idle.append(self.page)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-import labserver
 import pytest
-from labserver import Lab, Notebook, eventually
+from labserver import Notebook, eventually
 from playwright.sync_api import expect
 from test_pages import CLIPPED, barriers
 
@@ -15,12 +13,6 @@ from autograd_lab import lab as ours
 
 pytestmark = pytest.mark.browser
 SIZES = [(1024, 768), (1280, 800), (1920, 1080)]
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
-        yield running
 
 
 def saved(tmp_path, question="M06", **votes):

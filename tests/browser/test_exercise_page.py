@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import labserver
-import pytest
 from labserver import Lab, Notebook
 from playwright.sync_api import Browser, Page, expect
 
@@ -13,12 +9,6 @@ IMPORTS = "import autograd_lab as torch\nfrom autograd_lab import lab"
 NO_DIVISION = "def central_difference(f, x, h=1e-6):\n    return [0.0] * len(x)"
 SWAPPED = "def build(a, b):\n    return a + a * torch.exp(b)"
 BUTTON = "Step through this case"
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
-        yield running
 
 
 def button(page: Page):

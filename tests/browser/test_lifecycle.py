@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import labserver
 import nbformat
 import pytest
 import samples
@@ -20,12 +19,6 @@ HOSTS = ["lab", "notebook"]
 SHOW = "import samples\nfrom autograd_lab.widgets import step\ns = step(samples.diamond())\ns"
 TRACE = samples.diamond()
 NOT_FOUND = "Error displaying widget"
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
-        yield running
 
 
 def show(browser: Browser, lab: Lab, *cells: str, **options) -> Notebook:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
-import labserver
 import pytest
 from labserver import Lab, Notebook, eventually
 from playwright.sync_api import Browser, expect
@@ -22,12 +20,6 @@ def f(a, k):
     return b * c
 s = lab.step(f, torch.tensor(1.7, requires_grad=True), torch.tensor(3.1), {})
 s"""
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
-        yield running
 
 
 def show(browser: Browser, lab: Lab, *cells: str, **options) -> Notebook:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-import labserver
 import pytest
 import samples
 from labserver import Lab, Notebook, eventually
@@ -46,12 +44,6 @@ SCREEN = """() => {
     line: text(".agl-line[data-lit=now] code")[0] ?? null,
   };
 }"""
-
-
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
-        yield running
 
 
 def show(browser: Browser, lab: Lab, code: str, **options) -> Notebook:

@@ -172,6 +172,12 @@ def compare(op, torch, skip=()):
     return complaints
 
 
+def check_like_pytorch(op, torch):
+    """Whether autograd_lab does what PyTorch does."""
+    complaints = compare(op, torch)
+    assert not complaints, "\n".join(complaints)
+
+
 def central(f, arrays, directions):
     """(f(arrays + e * directions) - f(arrays - e * directions)) / 2e."""
     up = f([a + EPS * d for a, d in zip(arrays, directions, strict=True)])

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from helpers import Op, check_differences, compare
+from helpers import Op, check_differences, check_like_pytorch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograd_lab
+from tests.each import each
 
 
 def long(torch, values):
@@ -115,21 +116,14 @@ TWICE = ("set list", "set array", "set pairs", "set in the middle", "set after a
 ONCE = [op for op in OPS if op.name not in TWICE]
 
 
-def ids(ops):
-    return [str(op) for op in ops]
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_derivatives_agree_with_central_differences():
+    each(ONCE, check_differences)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("op", ONCE, ids=ids(ONCE))
-def test_derivatives_agree_with_central_differences(op):
-    check_differences(op)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("op", OPS, ids=ids(OPS))
-def test_live_pytorch_does_the_same(op):
-    torch = pytest.importorskip("torch")
-    assert not compare(op, torch)
+def test_live_pytorch_does_the_same():
+    each(OPS, check_like_pytorch, pytest.importorskip("torch"))
 
 
 # -- index expressions, at random ---------------------------------------------------------------------

@@ -5,9 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import Op, array, check_differences, compare
+from helpers import Op, array, check_differences, check_like_pytorch
 
 import autograd_lab
+from tests.each import each
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -131,19 +132,12 @@ CTC = [
 ALL += CTC
 
 
-def ids(ops):
-    return [str(op) for op in ops]
+def test_derivatives_agree_with_central_differences():
+    each(ALL, check_differences)
 
 
-@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
-def test_derivatives_agree_with_central_differences(op):
-    check_differences(op)
-
-
-@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
-def test_live_pytorch_does_the_same(op):
-    torch = pytest.importorskip("torch")
-    assert not compare(op, torch)
+def test_live_pytorch_does_the_same():
+    each(ALL, check_like_pytorch, pytest.importorskip("torch"))
 
 
 def test_cross_entropy_shows_its_two_nodes():

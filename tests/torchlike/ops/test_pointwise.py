@@ -3,7 +3,9 @@
 import math
 
 import pytest
-from helpers import Op, binary, check_differences, compare, unary
+from helpers import Op, binary, check_differences, check_like_pytorch, unary
+
+from tests.each import each
 
 NAN, INF = math.nan, math.inf
 
@@ -120,22 +122,13 @@ EDGES = [
 ]
 
 
-def ids(ops):
-    return [str(op) for op in ops]
+def test_derivatives_agree_with_central_differences():
+    each(SMOOTH, check_differences)
 
 
-@pytest.mark.parametrize("op", SMOOTH, ids=ids(SMOOTH))
-def test_derivatives_agree_with_central_differences(op):
-    check_differences(op)
+def test_live_pytorch_does_the_same():
+    each(SMOOTH, check_like_pytorch, pytest.importorskip("torch"))
 
 
-@pytest.mark.parametrize("op", SMOOTH, ids=ids(SMOOTH))
-def test_live_pytorch_does_the_same(op):
-    torch = pytest.importorskip("torch")
-    assert not compare(op, torch)
-
-
-@pytest.mark.parametrize("op", EDGES, ids=ids(EDGES))
-def test_live_pytorch_does_the_same_at_edges(op):
-    torch = pytest.importorskip("torch")
-    assert not compare(op, torch)
+def test_live_pytorch_does_the_same_at_edges():
+    each(EDGES, check_like_pytorch, pytest.importorskip("torch"))

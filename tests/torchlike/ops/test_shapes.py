@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import Op, check_differences, compare
+from helpers import Op, check_differences, check_like_pytorch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograd_lab
+from tests.each import each
 
 # One line for each way to rearrange elements.
 OPS = [
@@ -132,26 +133,17 @@ OPS = [
 ]  # fmt: skip
 
 
-def ids(ops):
-    return [str(op) for op in ops]
-
-
 def rounded(op):
     """Rounding to float32 makes central differences of step 1e-6 meaningless."""
     return "float32" in op.name or op.name in ("to", "type_as")
 
 
-@pytest.mark.parametrize(
-    "op", [op for op in OPS if not rounded(op)], ids=ids([op for op in OPS if not rounded(op)])
-)
-def test_derivatives_agree_with_central_differences(op):
-    check_differences(op)
+def test_derivatives_agree_with_central_differences():
+    each([op for op in OPS if not rounded(op)], check_differences)
 
 
-@pytest.mark.parametrize("op", OPS, ids=ids(OPS))
-def test_live_pytorch_does_the_same(op):
-    torch = pytest.importorskip("torch")
-    assert not compare(op, torch)
+def test_live_pytorch_does_the_same():
+    each(OPS, check_like_pytorch, pytest.importorskip("torch"))
 
 
 # -- chains of views, at random -----------------------------------------------------------------------

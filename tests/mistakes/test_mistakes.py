@@ -9,9 +9,10 @@ import run
 
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.why import CAUSES
+from tests.each import each
 
 BANK = run.read()
-EVERY = [pytest.param(m, engine, id=f"{m.name}-{engine}") for m in BANK for engine in m.engines]
+EVERY = sorted({(m.cause, engine) for m in BANK for engine in m.engines})
 WITHOUT_RECORDING = {
     "needs-no-grad",
     "loss-needs-no-grad",
@@ -23,15 +24,26 @@ NAMES = re.compile(
 KNOWN = {"torch", "backward", "nn", "part", "tuple", "derivative"}  # besides what the program calls so
 
 
-@pytest.mark.parametrize(("m", "engine"), EVERY)
-def test_the_cause_is_named(m, engine):
-    assert run.complaint(m, engine) == ""
+def of(cause, engine):
+    """The programs with this cause that run there."""
+    return [m for m in BANK if m.cause == cause and engine in m.engines]
 
 
-@pytest.mark.parametrize("m", [pytest.param(m, id=m.name) for m in BANK if m.cure])
-def test_the_cure_gives_the_right_gradient(m):
-    for engine in m.engines:
-        assert run.uncured(m, engine) == "", engine
+def right(m, engine, complaint):
+    assert complaint(m, engine) == ""
+
+
+@pytest.mark.parametrize(("cause", "engine"), EVERY)
+def test_the_cause_is_named(cause, engine):
+    each(of(cause, engine), right, engine, run.complaint)
+
+
+CURED = sorted({(m.cause, engine) for m in BANK if m.cure for engine in m.engines})
+
+
+@pytest.mark.parametrize(("cause", "engine"), CURED)
+def test_the_cure_gives_the_right_gradient(cause, engine):
+    each((m for m in of(cause, engine) if m.cure), right, engine, run.uncured)
 
 
 def test_no_template_is_used_too_often():
@@ -39,14 +51,17 @@ def test_no_template_is_used_too_often():
     assert [name for name, count in used.items() if count > 3] == []
 
 
-@pytest.mark.parametrize(("m", "engine"), [p for p in EVERY if p.values[0].edited])
-def test_the_changes_that_are_proposed_give_the_right_gradient(m, engine):
-    assert run.unmended(m, engine) == ""
+EDITED = sorted({(m.cause, engine) for m in BANK if m.edited for engine in m.engines})
 
 
-@pytest.mark.parametrize(("m", "engine"), EVERY)
-def test_the_changes_that_are_proposed_run_and_remove_the_cause(m, engine):
-    assert run.broken_edits(m, engine) == ""
+@pytest.mark.parametrize(("cause", "engine"), EDITED)
+def test_the_changes_that_are_proposed_give_the_right_gradient(cause, engine):
+    each((m for m in of(cause, engine) if m.edited), right, engine, run.unmended)
+
+
+@pytest.mark.parametrize(("cause", "engine"), EVERY)
+def test_the_changes_that_are_proposed_run_and_remove_the_cause(cause, engine):
+    each(of(cause, engine), right, engine, run.broken_edits)
 
 
 @pytest.mark.parametrize("cause", sorted(set(CAUSES) - WITHOUT_RECORDING))
@@ -66,9 +81,13 @@ def test_the_advice_on_every_cause_is_applied_or_is_a_question(cause):
         )
 
 
-@pytest.mark.parametrize(("m", "engine"), EVERY)
-def test_nothing_is_quoted_that_the_learner_did_not_write(m, engine):
+@pytest.mark.parametrize(("cause", "engine"), EVERY)
+def test_nothing_is_quoted_that_the_learner_did_not_write(cause, engine):
     """Lines are lines of the program, and names of variables in the text are names that occur in it."""
+    each(of(cause, engine), quotes_what_is_there, engine)
+
+
+def quotes_what_is_there(m, engine):
     found = run.answer(m, engine)
     source = run.recorded(m.source).splitlines()
     words = set(re.findall(r"\w+", run.recorded(m.source)))
@@ -84,8 +103,12 @@ def test_nothing_is_quoted_that_the_learner_did_not_write(m, engine):
             assert not isinstance(node, ast.Name) or node.id in words | KNOWN, f"{node.id}: {edit}"
 
 
-@pytest.mark.parametrize(("m", "engine"), EVERY)
-def test_the_trace_as_plain_data_gives_the_same_answer(m, engine):
+@pytest.mark.parametrize(("cause", "engine"), EVERY)
+def test_the_trace_as_plain_data_gives_the_same_answer(cause, engine):
+    each(of(cause, engine), answers_as_plain_data, engine)
+
+
+def answers_as_plain_data(m, engine):
     found, scope = run.answer_and_scope(m.name, m.question, m.source, engine)
     asked = re.fullmatch(r"lab\.why\((.*)\)", m.question)
     trace = scope.get("trace")

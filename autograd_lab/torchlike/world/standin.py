@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import autograd_lab
 
-from ...loading.paths import public
+from ...loading.paths import place_of, public
 from ..dtypes import Defaults
 from ..random import DEFAULT
 from .aliases import PLACES
@@ -127,7 +127,7 @@ class _Torch(ModuleType):
 
 def _import_all(package: ModuleType) -> None:
     """Import what is inside `package`, and inside that, of the torch-like namespace: later the names would be missed."""
-    for found in pkgutil.iter_modules(package.__path__, f"{package.__spec__.name}."):
+    for found in pkgutil.iter_modules(package.__path__, f"{place_of(package.__name__)}."):
         if public(found.name).split(".")[1] not in _OURS:
             module = importlib.import_module(found.name)
             if found.ispkg:

@@ -39,7 +39,11 @@ def constant(array, like):
 
 
 def masked(g, passes):
-    """`g` where the array `passes` is true and exactly zero elsewhere, also where an array `g` is inf or nan."""
+    """`g` where the array `passes` is true and exactly zero elsewhere, also where an array `g` is inf or nan.
+
+    >>> masked(np.array([1.0, np.inf]), np.array([True, False])).tolist()
+    [1.0, 0.0]
+    """
     if isinstance(g, Tensor):
         return g * constant(passes, g)
     bits = BITS[g.itemsize]  # a product of whole numbers takes half the time of np.where
@@ -71,7 +75,11 @@ def cast(g, dtype):
 
 
 def sum_to(g, shape):
-    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
+    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape.
+
+    >>> sum_to(np.ones((4, 2, 3)), (2, 1)).tolist()
+    [[12.0], [12.0]]
+    """
     if isinstance(g, Tensor):
         return g.sum_to_size(shape)
     if g.shape[1:] == shape and g.ndim == 2 and g.dtype.kind == "f":

@@ -37,6 +37,15 @@ class BackwardPass:
     keep_graph    whether nodes keep their saved values afterwards
     create_graph  whether the pass itself is recorded, so that its results can be differentiated again
     captures      {node: [(output_nr, place)]}: the gradients that `grad` asks for, to be put into `captured`
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> run = BackwardPass([root_of(x * x, None, False)], False, False)
+    >>> run.run(1)
+    >>> [node.name() for _, node in run.ready]
+    ['torch::autograd::AccumulateGrad']
+    >>> run.run()
+    >>> x.grad
+    tensor(6.)
     """
 
     needed = None  # in a pass that goes to some nodes only: {node: whether it runs}
@@ -233,6 +242,12 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False):
     gradient      of the tensor, in its shape; may be left out for a tensor of one element (then 1)
     retain_graph  keep the saved values, so that backward can run again (default: create_graph)
     create_graph  record the pass itself, for second derivatives
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * x
+    >>> y.backward(torch.tensor([1.0, 10.0]))
+    >>> x.grad
+    tensor([ 2., 40.])
     """
     keep = create_graph if retain_graph is None else retain_graph
     BackwardPass([root_of(tensor, gradient, create_graph)], keep, create_graph).run()
@@ -245,6 +260,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     """The gradients of a Tensor with respect to some, as a tuple; no `.grad` is touched (torch.autograd.grad).
 
     Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` asks for None there.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> (slope,) = grad(x**3, x, create_graph=True)
+    >>> slope.item(), grad(slope, x)
+    (12.0, (tensor(12.),))
     """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     captures = {}

@@ -76,6 +76,13 @@ def register_hook(self, hook):
     """Call hook(grad) when this tensor's gradient is known; what it returns, if not None, takes its place.
 
     Raises RuntimeError if the tensor does not require grad.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([20., 40.])
+    >>> handle.remove()
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -99,6 +106,13 @@ def retain_grad(self):
     """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.
 
     Raises RuntimeError if the tensor does not require grad.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * x
+    >>> y.retain_grad()
+    >>> (y * 3).backward()
+    >>> y.grad
+    tensor(3.)
     """
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")

@@ -72,7 +72,14 @@ def watcher():
 
 
 class no_grad(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
-    """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator."""
+    """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    False
+    """
 
     on = False
 
@@ -89,6 +96,13 @@ class no_grad(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
 
 
 class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
-    """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator."""
+    """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    True
+    """
 
     on = True

@@ -79,6 +79,15 @@ class Node(metaclass=NodeType):
     priority   minus the creation number
     saved      the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
     versions   their version counters when they were saved; None for "all zero"
+
+    >>> x, k = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0)
+    >>> node = (x * k).grad_fn
+    >>> node.name(), node._saved_other
+    ('MulBackward0', tensor(5.))
+    >>> [fn and fn.name() for fn, _ in node.next_functions]
+    ['torch::autograd::AccumulateGrad', None]
+    >>> node(torch.tensor(2.0))  # the rule, by hand: the gradient of the product in, those of the factors out
+    (tensor(10.), None)
     """
 
     __slots__ = ("__weakref__", "_next", "args", "fold", "hooks", "priority", "saved", "versions")
@@ -266,6 +275,12 @@ class AccumulateGrad(Node):
 
     Math: x.grad <- x.grad + g  (the first time: a copy of g).       Shapes: g has the shape of x.
     An existing `.grad` is added to in place; under create_graph it is replaced by the sum.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (x * 2).backward()
+    >>> (x * 5).backward()
+    >>> x.grad
+    tensor(7.)
     """
 
     __slots__ = ("variable",)

@@ -2,6 +2,12 @@
 
 Every operation ends here: compute with NumPy, wrap the result and, if recording is on and some operand wants a gradient, make
 a node that remembers where gradients go.
+
+>>> x, k = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+>>> (x * k).grad_fn.name()
+'MulBackward0'
+>>> (k * k).grad_fn is None  # no operand wants a gradient
+True
 """
 
 import weakref
@@ -132,6 +138,14 @@ def apply_inplace(rule, inputs, *args):
     """The operation of `rule`, written into its first operand, which is returned.
 
     Raises RuntimeError for a leaf that requires grad, and for a result that does not fit.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * 2
+    >>> y.add_(1) is y, y.grad_fn.name()
+    (True, 'AddBackward0')
+    >>> x.add_(1)
+    Traceback (most recent call last):
+    RuntimeError: a leaf Variable that requires grad is being used in an in-place operation...
     """
     target, *others = inputs
     check_writable(target, [t for t in others if isinstance(t, Tensor)])

@@ -94,7 +94,21 @@ def method(fn):
 
 
 def unary(op):
-    """Make the function and method of a pointwise rule of one operand: `op(x)` and `x.op()`. Returns the rule."""
+    """Make the function and method of a pointwise rule of one operand: `op(x)` and `x.op()`. Returns the rule.
+
+    >>> @unary("cube")
+    ... class CubeBackward0(Rule):
+    ...     saves = ("self",)
+    ...     def forward(x): return x * x * x
+    ...     def vjp(self, g, x): return g * 3 * (x * x)
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = CubeBackward0.call(x)
+    >>> y
+    tensor(8., grad_fn=<CubeBackward0>)
+    >>> y.backward()
+    >>> x.grad
+    tensor(12.)
+    """
 
     def decorate(rule):
         rule.op, rule.elementwise = op, True
@@ -120,6 +134,16 @@ def binary(op):
     """Make the function and methods of a pointwise rule of two operands that broadcast, the second of which may be a number.
 
     Returns the rule; the function is `rule.call`, its in-place form `rule.call_`.
+
+    >>> @binary("area")
+    ... class AreaBackward0(Rule):
+    ...     inputs = saves = ("self", "other")
+    ...     def forward(x, y): return x * y
+    ...     def vjp(self, g, x, y): return g * y, g * x
+    >>> column = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    >>> AreaBackward0.call(column, torch.tensor([3.0, 4.0])).sum().backward()
+    >>> column.grad.tolist()  # each gradient is summed over the dims that were broadcast
+    [[7.0], [7.0]]
     """
 
     def decorate(rule):

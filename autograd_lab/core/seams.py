@@ -39,7 +39,16 @@ CLASSES: dict[str, type] = {}
 
 
 def extend(cls, **names):
-    """Add methods and attributes to a class of the core. Raises TypeError if the class itself has one of that name."""
+    """Add methods and attributes to a class of the core. Raises TypeError if the class itself has one of that name.
+
+    >>> class Point: pass
+    >>> extend(Point, length=lambda self: 1)
+    >>> Point().length()
+    1
+    >>> extend(Point, length=None)
+    Traceback (most recent call last):
+    TypeError: Point has a length of its own
+    """
     for name, value in names.items():
         if name in vars(cls):
             raise TypeError(f"{cls.__name__} has a {name} of its own")

@@ -76,6 +76,14 @@ class Tensor:
     """An array that can ask for its gradient.
 
     A *leaf* is a tensor that no recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
+
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> y = w * w
+    >>> y
+    tensor(9., grad_fn=<MulBackward0>)
+    >>> y.backward()
+    >>> w.grad
+    tensor(6.)
     """
 
     __slots__ = ("__dict__", "__weakref__", "_box", "_data", "_edge", "_meta")
@@ -123,6 +131,13 @@ class Tensor:
         """Set the flag on a leaf and return the tensor itself.
 
         Raises RuntimeError for integer tensors, and when switching it off on a computed tensor.
+
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> x.requires_grad_()
+        tensor([1., 2.], requires_grad=True)
+        >>> (x * 2).requires_grad_(False)
+        Traceback (most recent call last):
+        RuntimeError: you can only change requires_grad flags of leaf variables...
         """
         if requires_grad and self._data.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -149,7 +164,12 @@ class Tensor:
 
     @property
     def grad_fn(self):
-        """The node of the operation that made this tensor; None for a leaf."""
+        """The node of the operation that made this tensor; None for a leaf.
+
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> x.grad_fn is None, torch.exp(x).grad_fn.name()
+        (True, 'ExpBackward0')
+        """
         edge = self._edge
         if edge is None:
             meta = self._meta
@@ -205,7 +225,17 @@ class Tensor:
     # -- stepping out of the graph --------------------------------------------------------------------
 
     def detach(self):
-        """The same memory and version counter, without history."""
+        """The same memory and version counter, without history.
+
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * 2
+        >>> constant = y.detach()
+        >>> constant
+        tensor([2., 4.])
+        >>> constant[0] = 7  # the same memory
+        >>> y[0].item()
+        7.0
+        """
         out = alias(self)
         if WATCHERS:
             watcher().detached(self, out, "detach")
@@ -222,7 +252,11 @@ class Tensor:
     # -- numbers --------------------------------------------------------------------------------------
 
     def item(self):
-        """The one number in this tensor, as Python's. Raises RuntimeError if there are more, or none."""
+        """The one number in this tensor, as Python's. Raises RuntimeError if there are more, or none.
+
+        >>> torch.tensor([[2.0]]).item()
+        2.0
+        """
         data = self._data
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
@@ -265,6 +299,14 @@ def tensor(data, requires_grad=False):
     """A leaf made of numbers, nested lists of them, or an array (torch.tensor); floats become float32.
 
     Raises RuntimeError if it shall require grad and its numbers are whole.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).shape == (2, 2)
+    True
+    >>> torch.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    >>> torch.tensor(3, requires_grad=True)
+    Traceback (most recent call last):
+    RuntimeError: Only Tensors of floating point and complex dtype can require gradients
     """
     array = np.array(data)
     if array.dtype.kind == "f" and not isinstance(data, (np.ndarray, np.generic)):
@@ -279,7 +321,14 @@ def tensor(data, requires_grad=False):
 
 
 def version_of(t):
-    """How often the memory of `t` was written in place, through it or any alias."""
+    """How often the memory of `t` was written in place, through it or any alias.
+
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> row = x.detach()
+    >>> row[0] = 5
+    >>> version_of(x)
+    1
+    """
     return 0 if t._box is None else t._box[0]
 
 

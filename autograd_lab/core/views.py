@@ -4,6 +4,17 @@ A view remembers its base, the first tensor of the family. All of a family share
 written in place, the *base* gets the new history: a CopySlices node says "all of the old value, except this slice, which
 came out of that operation". Every other view then finds that its own history is out of date (its version differs) and
 makes it anew, as an AsStridedBackward0 on the base: "these elements of the base".
+
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> base = x * 1
+>>> first = base[0]
+>>> first.mul_(10).grad_fn.name()
+'AsStridedBackward0'
+>>> base.grad_fn.name()
+'torch::autograd::CopySlices'
+>>> base.sum().backward()
+>>> x.grad
+tensor([10.,  1.])
 """
 
 import weakref
@@ -139,7 +150,11 @@ def set_history(t, node):
 
 
 def geometry(t):
-    """How a tensor lies in memory: size, stride, and the offset from the start of that memory, counted in elements."""
+    """How a tensor lies in memory: size, stride, and the offset from the start of that memory, counted in elements.
+
+    >>> geometry(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])[1])
+    ((3,), (1,), 3)
+    """
     x = t._array()
     owner = x if x.base is None else x.base
     start = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]

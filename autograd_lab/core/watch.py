@@ -6,7 +6,27 @@ program inherits from `Watch` and overrides the events it needs. Without a watch
 
 
 class Watch:
-    """A watcher that hears everything and does nothing; subclasses override what they need."""
+    """A watcher that hears everything and does nothing; subclasses override what they need.
+
+    >>> class Printer(Watch):
+    ...     def operation(self, rule, inputs, outputs, node, args):
+    ...         print(rule.op, "gives", outputs[0].item())
+    ...
+    ...     def popped(self, run, node, g):
+    ...         print(node.name(), "gets", g)
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> printer, state = Printer(), core.modes.THREAD.state
+    >>> state.watch = printer
+    >>> core.modes.WATCHERS.append(printer)
+    >>> state.refresh()
+    >>> (x * x).backward()
+    mul gives 9.0
+    MulBackward0 gets 1.0
+    torch::autograd::AccumulateGrad gets 6.0
+    >>> state.watch = None
+    >>> core.modes.WATCHERS.remove(printer)
+    >>> state.refresh()
+    """
 
     running = True
     batch = None  # the batch of vmap that is at work, if this is one or stands beside one

@@ -92,7 +92,13 @@ class ZeroBackward0(FillBackward0):
 
 @function
 def clone(input):
-    """A copy that gradients flow through (torch.clone)."""
+    """A copy that gradients flow through (torch.clone).
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (torch.clone(x) * 3).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
     return apply(CloneBackward0, (input,), "K")
 
 
@@ -105,13 +111,21 @@ def to(self, dtype):
 
 @method
 def copy_(self, src):
-    """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor (torch.Tensor.copy_)."""
+    """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor (torch.Tensor.copy_).
+
+    >>> torch.tensor([1.0, 2.0]).copy_(torch.tensor(5))
+    tensor([5., 5.])
+    """
     return apply_inplace(CopyBackwards, (self, src), src._data.shape, src._data.dtype)
 
 
 @method
 def fill_(self, value):
-    """Set all elements to one number (torch.Tensor.fill_)."""
+    """Set all elements to one number (torch.Tensor.fill_).
+
+    >>> torch.tensor([1.0, 2.0]).fill_(4)
+    tensor([4., 4.])
+    """
     return apply_inplace(FillBackward2, (self,), value)
 
 

@@ -93,7 +93,11 @@ class TBackward0(Rule):
 
 @function
 def matmul(input, other):
-    """The product of a matrix and a matrix or vector (torch.matmul). Raises RuntimeError for other shapes."""
+    """The product of a matrix and a matrix or vector (torch.matmul). Raises RuntimeError for other shapes.
+
+    >>> torch.matmul(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
     x, y = input._data, other._data
     if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[1] != y.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({list(x.shape)} and {list(y.shape)})")
@@ -104,5 +108,9 @@ def matmul(input, other):
 
 @function
 def t(input):
-    """A matrix transposed, as a view (torch.t)."""
+    """A matrix transposed, as a view (torch.t).
+
+    >>> torch.t(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     return apply_view(TBackward0, input, input._array().T)

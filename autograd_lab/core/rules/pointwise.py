@@ -1,4 +1,10 @@
-"""Rules that work on each element by itself: exp, log, tanh, sigmoid, relu, maximum."""
+"""Rules that work on each element by itself: exp, log, tanh, sigmoid, relu, maximum.
+
+>>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
+>>> torch.relu(x).sum().backward()
+>>> x.grad
+tensor([0., 1.])
+"""
 
 import numpy as np
 

@@ -6,7 +6,6 @@ leaves in `.grad` are values of the graph like any others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,8 @@ from .joint import UnsupportedError, backward_of
 class CallWatcher(Watcher):
     """Watches a function at its first call."""
 
-    def __init__(
-        self,
-        inputs: dict[int, Value],
-        keep: Iterable[Any] = (),
-        writable: Iterable[Any] = (),
-        recorder: Any = None,
-    ) -> None:
-        super().__init__(inputs, keep, writable, recorder)
+    def __init__(self, inputs: dict[int, Value], *others: Any) -> None:
+        super().__init__(inputs, *others)
         self._given = [(t, inputs[id(t)]) for t in self.tape.keep if id(t) in inputs]
         self._root: Any = None  # from where a backward pass is asked for
         self._filled: list[tuple[Any, Value]] = []  # what the pass that runs brings to which leaf

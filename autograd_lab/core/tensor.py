@@ -148,7 +148,7 @@ class Tensor:
         return self
 
     def _set_requires_grad(self, value):
-        if self._meta is None and not value:
+        if not value and not self.requires_grad:
             return
         meta = self._ensure_meta()
         meta.requires_grad = value

@@ -7,7 +7,7 @@ place where a gradient for this tensor enters the graph.
     _edge   the node of the operation that made it, or (node, output_nr) if that has several outputs; NO_EDGE for a constant;
             or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
     _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
-    _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
+    _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for most
 """
 
 import warnings
@@ -19,7 +19,7 @@ from .modes import WATCHERS, watcher
 from .seams import CLASSES, DOORS
 
 NO_EDGE = (None, 0)
-"""The edge of a constant: there is no node, and nothing is to be sent. It is recognized by identity."""
+"""The edge of a constant: there is no node, and nothing to send. It is recognized by identity."""
 
 DEAD_END = tuple([None, 0])
 """The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
@@ -28,21 +28,21 @@ new = object.__new__
 
 
 def pair_of(edge):
-    """An edge as the pair (node, output_nr): a node alone stands for its output 0.
+    """An edge as the pair (node, output_nr): a node alone means its output 0.
 
-    Nearly every edge is of that kind, and a graph of a million nodes does without a million pairs.
+    Most edges are of that kind, which saves a million pairs in a graph of a million nodes.
     """
     return edge if isinstance(edge, tuple) else (edge.unfold(), 0)
 
 
 class AutogradMeta:
-    """The uncommon part of a tensor: leaves that require grad have one, and all that were given hooks or a `.grad`.
+    """The uncommon part of a tensor: leaves that require grad have one, and tensors with hooks or a `.grad`.
 
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
-    base         of a view (see views.py): the tensor that it shows a part of
-    detached     when detach_() cut this tensor off: nodes made before may not use it any more
+    base         of a view (see views.py): the tensor that it is a view of
+    detached     when detach_() cut this tensor off: nodes made before that must not use it any more
     grad         what `.grad` gives
-    grad_dtype   the type of `.grad`, if another than the tensor's own was asked for
+    grad_dtype   the type of `.grad`, if the user requested one that differs from the tensor's
     hooks        the hooks of a leaf; those of a computed tensor are its node's
     post_accumulate_hooks  hooks that run when `.grad` was written
     requires_grad, retains_grad  what the user asked for
@@ -69,11 +69,11 @@ class AutogradMeta:
 
 
 OWN_TYPE = object()
-"""The `grad_dtype` of a tensor whose gradient has its own type, whatever that is at the time."""
+"""The `grad_dtype` of a tensor whose gradient has the tensor's current type."""
 
 
 class Tensor:
-    """An array that can ask for its gradient.
+    """An array that can request its gradient.
 
     A *leaf* is a tensor that no recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
 
@@ -119,7 +119,7 @@ class Tensor:
 
     @property
     def requires_grad(self):
-        """Whether operations on this tensor are recorded: it is a leaf that asked, or was computed from one."""
+        """Whether operations on this tensor are recorded: it is a leaf with the flag set, or was computed from one."""
         if self._edge is not None:
             return self._edge is not NO_EDGE
         meta = self._meta
@@ -185,7 +185,7 @@ class Tensor:
         return pair_of(self._last_edge())[1]
 
     def _last_edge(self):
-        """The edge as it was last known: a view's may be out of date, but looking at it raises nothing."""
+        """The last known edge: that of a view may be out of date, but reading it never raises."""
         edge, meta = self._edge, self._meta
         if edge is None:
             edge = NO_EDGE if meta.base is None else meta.edge
@@ -199,7 +199,7 @@ class Tensor:
 
     @property
     def grad(self):
-        """The gradient collected so far, or None. Only leaves, and what asked with retain_grad, have one."""
+        """The gradient collected so far, or None. Only leaves, and tensors with retain_grad, have one."""
         meta = self._meta
         if meta is not None and (meta.grad is not None or meta.retains_grad):
             return meta.grad
@@ -296,9 +296,9 @@ def alias(t, edge=NO_EDGE):
 
 
 def tensor(data, requires_grad=False):
-    """A leaf made of numbers, nested lists of them, or an array (torch.tensor); floats become float32.
+    """A leaf made from numbers, nested lists of them, or an array (torch.tensor); floats become float32.
 
-    Raises RuntimeError if it shall require grad and its numbers are whole.
+    Raises RuntimeError if `requires_grad` is set for integers.
 
     >>> torch.tensor([[1, 2], [3, 4]]).shape == (2, 2)
     True
@@ -351,12 +351,12 @@ def find_edge(t):
 
 
 def edge_of(t):
-    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
+    """The edge through which a gradient for `t` enters the graph; NO_EDGE if none is wanted."""
     return t._edge or find_edge(t)
 
 
 def accumulator_of(t):
-    """The one AccumulateGrad of the leaf `t`: found again while some graph still holds it, else made anew."""
+    """The one AccumulateGrad of the leaf `t`: the existing one if a graph still holds it, otherwise a new one."""
     meta = t._meta
     found = meta.accumulator and meta.accumulator()  # None if no graph holds it any more
     if found is None:

@@ -1,4 +1,4 @@
-"""The rules of copies: clone, another number type, and what overwrites a tensor."""
+"""The rules of copies: clone, conversion to another number type, and overwriting a tensor."""
 
 import numpy as np
 
@@ -104,7 +104,7 @@ def clone(input):
 
 @method
 def to(self, dtype):
-    """The tensor in another number type; itself if it has that (torch.Tensor.to)."""
+    """Convert to another number type; returns the tensor itself if it already has that type (torch.Tensor.to)."""
     old = self._data.dtype
     return self if old == dtype else apply(ToCopyBackward0, (self,), np.dtype(dtype), old)
 

@@ -14,7 +14,7 @@ def total(x, dims=None, keepdim=False):
 
 
 def counted(dims, ndim):
-    """Some dims, or one, counted from the front; all of them for None or an empty tuple."""
+    """One or more dims, counted from the front; all dims for None or an empty tuple."""
     if dims is None or dims == ():
         return tuple(range(ndim))
     dims = dims if isinstance(dims, (tuple, list)) else (dims,)
@@ -102,7 +102,7 @@ def mean(input):
 
 @method
 def sum_to_size(self, shape):
-    """The sum over what was broadcast, so that the result has that shape (torch.Tensor.sum_to_size).
+    """Sum over the broadcast dims, so that the result has that shape (torch.Tensor.sum_to_size).
 
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum_to_size((2,))
     tensor([4., 6.])

@@ -1,4 +1,4 @@
-"""The rules of views: another shape, repeated dims, one entry, a range, any elements by strides."""
+"""The rules of views: another shape, repeated dims, one entry, a range."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..views import put
 
 
 def at(ndim, dim, index):
-    """The NumPy index that picks `index` along `dim` and leaves a view, also of a single element."""
+    """The NumPy index that selects `index` along `dim` as a view, even of a single element."""
     return (slice(None),) * (dim % max(ndim, 1)) + (index, ...)
 
 
@@ -142,6 +142,6 @@ def getitem(self, index):
 
 
 def setitem(self, index, value):
-    """`self[index] = value`: the part, as a view, is overwritten."""
+    """`self[index] = value`: overwrites the view `self[index]`."""
     value = value if isinstance(value, Tensor) else wrap(np.asarray(value, self._data.dtype))
     getitem(self, index).copy_(value)

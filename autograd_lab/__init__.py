@@ -54,7 +54,7 @@ from .ops.rule import FUNCTIONS, METHODS
 from .tensor import Tensor, install
 from .tensor import closed as _closed
 
-if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
+if TYPE_CHECKING:  # loading/table.py is generated from this: names that are loaded lazily
     from . import amp, checks, linalg, machine, nn, optim, serialization, special, utils
     from .ops.shapes import TypedStorage, UntypedStorage
     from .serialization import load, save
@@ -71,7 +71,7 @@ loading.announce()
 overrides.install()
 Registry.compile = lambda *args, **options: _other("compile")(*args, **options)
 
-try:  # speed, without which all is computed the same
+try:  # speed; without it everything computes the same
     from .express import on as _on  # which importing it does
 except ModuleNotFoundError as _error:
     if _error.name != "autograd_lab.express":
@@ -82,7 +82,7 @@ _LAYERS = frozenset((
     "conv_transpose3d", "channel_shuffle", "cosine_similarity", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
     "pixel_unshuffle",
 ))  # fmt: skip
-"""What stands in torch and in nn.functional."""
+"""Names that are in both torch and nn.functional."""
 _UNLISTED = {
     "vmap": "func",
     "GradScaler": "amp",
@@ -95,7 +95,7 @@ _find = finder("")
 
 
 def _published(name):
-    """What stands in the namespace as `name` and comes from a table. KeyError if there is no such thing."""
+    """The entry `name` of the namespace, from one of the tables. Raises KeyError if there is none."""
     if name in _LAYERS:
         from .nn import functional
 
@@ -122,7 +122,7 @@ def _other(name):
 __getattr__, _own_names = loading.late(__name__, _other)
 
 
-for _name in creation.FACTORIES:  # importing a module of such a name ("tensor") has put the module here
+for _name in creation.FACTORIES:  # importing a module with such a name ("tensor") has put the module here
     if _name in globals():
         globals()[_name] = _published(_name)
 del TYPE_CHECKING, Registry, _name

@@ -410,7 +410,7 @@ class RreluWithNoiseBackwardBackward0(Rule):
 
 
 class RreluWithNoiseBackward0(Rule):
-    """A leaky rectifier whose slope is drawn anew for each element; in evaluation, the mean slope.
+    """A leaky rectifier with a random slope for each element; in evaluation, the mean slope.
 
     Math: y = a * noise if training else where(a > 0, a, a * (lower + upper) / 2).   VJP: g * noise if training else
     where(a > 0, g, g * (lower + upper) / 2).   The noise is 1 above zero, and below it a number between lower and

@@ -647,7 +647,7 @@ class PixelUnshuffleBackward0(Rule):
 
 
 class ChannelShuffleBackward0(Rule):
-    """The channels dealt out anew: one of each group in turn.
+    """The channels shuffled: one of each group in turn.
 
     Math: y = channel_shuffle(a, groups).
     VJP: channel_shuffle(g, size(a, 1) // groups). Channel i of group k goes to place i * groups + k, and back.

@@ -8,8 +8,8 @@ by changing its class, and makes the second. A pass that is watched, recorded or
 anything unusual is going on, such as a recording (see State.special), the core makes both nodes itself.
 """
 
-from ..autograd.node import Node
-from ..autograd.saved import FREED
+from ..torchlike.autograd.node import Node
+from ..torchlike.autograd.saved import FREED
 
 
 class Fused(Node):

@@ -56,7 +56,7 @@ from .torchlike.tensor import closed as _closed
 from .torchlike.world import overrides
 from .torchlike.world.missing import finder
 
-if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
+if TYPE_CHECKING:  # loading/table.py is generated from this: names that are loaded lazily
     from .torchlike import amp, linalg, nn, optim, special, utils
     from .torchlike.ops.shapes import TypedStorage, UntypedStorage
     from .torchlike.world import checks, serialization

@@ -164,7 +164,7 @@ _PROPERTIES = {name for books in table.PAGES.values() for name in books.get("PRO
 
 
 def late(package, otherwise):
-    """`__getattr__` and `__dir__` of a package: its names are in its modules, as NAMES has it; `otherwise(name)` finds others."""
+    """`__getattr__` and `__dir__` of a package whose names are in its modules, according to NAMES; `otherwise(name)` finds others."""
     place = public(package).partition(".")[2]
     module_of = {
         name: module for module, names in table.NAMES.get(place, {}).items() for name in names.split()
@@ -175,7 +175,7 @@ def late(package, otherwise):
     def find(name):
         if name in module_of:
             value = getattr(import_module(place_of(f"{package}.{module_of[name]}")), name)
-            return space.setdefault(name, value)  # of several threads' the first: they are the same
+            return space.setdefault(name, value)  # of several threads the first wins: the values are the same
         if name in modules:
             return import_module(place_of(f"{package}.{name}"))
         return otherwise(name)

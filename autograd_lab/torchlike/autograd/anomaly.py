@@ -64,7 +64,7 @@ _PACKAGE = (
     .removesuffix("autograd")
     .rstrip("/\\")
     .removesuffix("torchlike")
-)  # where our own frames come from
+)  # the folder of our own frames
 
 
 def note_creation(node):

@@ -105,7 +105,7 @@ def typename(value):
 
 
 def parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) that the arguments of `to` ask for (torch._C._nn._parse_to)."""
+    """(device, dtype, non_blocking, memory_format) from the arguments of `to` (torch._C._nn._parse_to)."""
     from ..dtypes import dtype as dtype_type
     from ..dtypes import to_dtype
     from ..interface.forms import type_name

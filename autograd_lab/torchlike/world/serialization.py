@@ -324,7 +324,7 @@ def _trusted(module, name):
 
 
 def _ours(module, name):
-    """What is here for PyTorch's `module.name`: torch.nn.modules.linear.Linear is found in nn. Raises AttributeError if there is nothing."""
+    """Our counterpart of PyTorch's `module.name`: torch.nn.modules.linear.Linear is found in nn. Raises AttributeError if there is none."""
     places = [sys.modules["autograd_lab"]]
     for part in module.split(".")[1:]:
         place = getattr(places[-1], part, None)

@@ -56,7 +56,7 @@ from .torchlike.tensor import closed as _closed
 from .torchlike.world import overrides
 from .torchlike.world.missing import finder
 
-if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
+if TYPE_CHECKING:  # loading/table.py is generated from this: names that are loaded lazily
     from .torchlike import amp, linalg, nn, optim, special, utils
     from .torchlike.ops.shapes import TypedStorage, UntypedStorage
     from .torchlike.world import checks, serialization
@@ -75,7 +75,7 @@ loading.announce()
 overrides.install()
 Registry.compile = lambda *args, **options: _other("compile")(*args, **options)
 
-try:  # speed, without which all is computed the same
+try:  # speed; without it everything computes the same
     from .express import on as _on  # which importing it does
 except ModuleNotFoundError as _error:
     if _error.name != "autograd_lab.express":
@@ -86,7 +86,7 @@ _LAYERS = frozenset((
     "conv_transpose3d", "channel_shuffle", "cosine_similarity", "max_pool1d", "max_pool2d", "max_pool3d", "pixel_shuffle",
     "pixel_unshuffle",
 ))  # fmt: skip
-"""What stands in torch and in nn.functional."""
+"""Names that are in both torch and nn.functional."""
 _UNLISTED = {
     "vmap": "func",
     "GradScaler": "amp",
@@ -100,7 +100,7 @@ _find = finder("")
 
 
 def _published(name):
-    """What stands in the namespace as `name` and comes from a table. KeyError if there is no such thing."""
+    """The entry `name` of the namespace, from one of the tables. Raises KeyError if there is none."""
     if name in _LAYERS:
         from .torchlike.nn import functional
 
@@ -127,7 +127,7 @@ def _other(name):
 __getattr__, _own_names = loading.late(__name__, _other)
 
 
-for _name in creation.FACTORIES:  # importing a module of such a name ("tensor") has put the module here
+for _name in creation.FACTORIES:  # importing a module with such a name ("tensor") has put the module here
     if _name in globals():
         globals()[_name] = _published(_name)
 del TYPE_CHECKING, Registry, _name

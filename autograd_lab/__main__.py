@@ -1,4 +1,4 @@
-"""`python -m autograd_lab` is the command `autograd-lab`, for a shell that does not find it on its PATH."""
+"""`python -m autograd_lab` is the command `autograd-lab`, in case it is not on the PATH."""
 
 import sys
 

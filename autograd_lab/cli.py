@@ -60,7 +60,7 @@ COMMANDS = {
 
 
 class CannotStartError(Exception):
-    """The command cannot go on; the message tells a student what to do."""
+    """The command cannot continue; the message tells a student what to do."""
 
     def __init__(self, what: str, why: str, remedy: str) -> None:
         super().__init__(f"{what}\n  Why:        {why}\n  What to do: {remedy}")
@@ -159,7 +159,7 @@ def _open_lab(options: argparse.Namespace) -> int:
 
 
 def describe(report: Delivery, work: Path) -> str:
-    """What was done to the working folder, in plain words."""
+    """What happened to the working folder, in plain words."""
     lines = [f"Your working folder is {work}."]
     if report.lost_list:
         lines.append("The list of what was delivered was damaged: every file that differs counts as yours.")
@@ -194,7 +194,7 @@ def _names(files: list[Path]) -> str:
 
 
 def _prepare_folder(folder: Path) -> Path:
-    """The working folder, made if need be and known to be writable."""
+    """The working folder, created if necessary and checked to be writable."""
     another = "choose another folder: autograd-lab --dir FOLDER"
     try:
         work = folder.expanduser().resolve()
@@ -321,7 +321,7 @@ def jupyter_command(work: Path, port: int, *, may_move: bool, browser: bool) -> 
             "-P",
             "-m",
             "jupyterlab",
-        ),  # -P: a student's random.py must not stand in for Python's
+        ),  # -P: a student's random.py must not shadow Python's
         "--log-level=ERROR",  # Jupyter's own warnings are about things no student can change
         "--LabApp.log_level=ERROR",
         "--ServerApp.answer_yes=True",  # Ctrl-C stops; it does not ask first
@@ -373,7 +373,7 @@ def _own_jupyter_settings() -> Iterator[dict[str, str]]:
 
 
 class _Stopper:
-    """A context manager: what would end this process (Ctrl-C, a closed terminal) ends JupyterLab instead.
+    """A context manager: signals that would end this process (Ctrl-C, a closed terminal) end JupyterLab instead.
 
     The first signal lets JupyterLab stop its kernels; a second one does not wait for that.
     """

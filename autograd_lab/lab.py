@@ -23,7 +23,7 @@ if _express is not None:
 
 
 def fast(on: bool = True) -> bool:
-    """Switch express on or off: where nothing is recorded it fuses steps, with equal results. Returns whether it is on now.
+    """Switch express on or off: it fuses steps that are not being recorded, with equal results. Returns whether it is on now.
 
     Importing `lab` switches express off, so that the nodes you see are the nodes that compute. With the environment variable
     AUTOGRAD_LAB_EXPRESS set to 0 or 1 it stays off or on, and this call has no effect.
@@ -57,11 +57,11 @@ def draw(what: Any, **options: Any) -> Any:
 def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
 
-    x      a tensor; or its name, in the last recording or in `trace`. About `w.grad` it says the same as about `w`
-    loss   the tensor the gradient should come from (default: what backward was called on last)
-    trace  the recording to look into (default: the one that is running or ran last in this thread)
+    x      a tensor, or its name in the last recording or in `trace`; `w.grad` gives the same answer as `w`
+    loss   the tensor that the gradient should come from (default: the tensor of the last call of backward)
+    trace  the recording to use (default: the current or last one in this thread)
 
-    Without a recording that knows the tensor, the answer comes from the tensors themselves: a cause, but no lines. Raises KeyError
+    Without a recording of the tensor, the answer comes from the tensors themselves: a cause, but no lines. Raises KeyError
     for a name that is not in the trace, TypeError if `x` is neither a tensor nor a name.
     """
     from .tracing.why.live import absent, live_why, outside
@@ -90,7 +90,7 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
 
 
 def _no_tensor(x: Any) -> str:
-    """What was given to why() instead of a tensor, and what to ask for."""
+    """The message for a call of why() with something that is not a tensor."""
     if x is None:
         return "None. If that was `w.grad`, ask about the tensor: lab.why(w)"
     if hasattr(type(x), "named_parameters"):
@@ -113,7 +113,7 @@ def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) ->
 def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
     """The dynamic graph beside the captured one: `fn(*inputs)` as it runs, the graph that torch.compile captures of it, and what each pass did.
 
-    `.again(*inputs)` runs it on other data: the dynamic graph is built anew, the captured one is reused or says which guard failed
+    `.again(*inputs)` runs it on other data: the dynamic graph is built again, the captured one is reused or says which guard failed
     (see widgets/static.py).
     """
     from . import widgets
@@ -132,9 +132,9 @@ def stand_in() -> Any:
 
 
 def source(node: Any) -> None:
-    """Print how a node was computed and how it sends its gradient on: the source of its rule.
+    """Print the source of a node's rule: how it was computed and how it sends its gradient on.
 
-    node   a node, such as `y.grad_fn`; or a tensor that has one
+    node   a node, such as `y.grad_fn`, or a tensor that has one
 
     Raises TypeError if it is neither, or if it is a node of PyTorch's, whose rules are C++.
     """

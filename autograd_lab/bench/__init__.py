@@ -30,9 +30,9 @@ Program = Callable[[], object]
 
 
 def best(programs: dict[str, Program], seconds: float = 1.5, inner: int = 1) -> dict[str, float]:
-    """The smallest time of each program in seconds, the programs taking turns for about `seconds` in all.
+    """The smallest time of each program in seconds; the programs alternate for about `seconds` in total.
 
-    Whoever comes after a large program finds the processor's caches full of that one's data, so the order changes.
+    After a large program the processor's caches are full of its data, so the order changes.
     """
     smallest = dict.fromkeys(programs, float("inf"))
     for program in programs.values():
@@ -206,7 +206,7 @@ def pointwise(compile: Callable, shape: tuple[int, ...], n: int = 20) -> Program
 
 
 def peak(program: Program) -> int:
-    """The most bytes that one run of a program holds at a time beyond what was there before."""
+    """The peak memory of one run of a program beyond the memory in use before, in bytes."""
     program()
     gc.collect()
     tracemalloc.start()
@@ -220,7 +220,7 @@ def peak(program: Program) -> int:
 
 
 def compiled_figures(torch: ModuleType | None, seconds: float) -> None:
-    """What torch.compile gains, and what each pass has of it."""
+    """What torch.compile gains, in total and per pass."""
     from autograd_lab.compiler.compiled import STAGES, Compiled
 
     def plain(fn: Callable) -> Callable:
@@ -323,9 +323,9 @@ def held_by_chain(n: int) -> float:
 
 
 def long_figures() -> None:
-    """What a node costs in a long chain and in a short one, each at its quickest.
+    """The cost of a node in a long chain and in a short one, each at its fastest.
 
-    The second line is without Python's garbage collector, which the engine holds back while it makes or walks large graphs.
+    The second line is without Python's garbage collector, which the engine restrains while it builds or traverses large graphs.
     """
     n, few = 1_000_000, 20_000
     for collects in (True, False):
@@ -363,11 +363,11 @@ IMPORTS = {
     "... notebook 04's network, a step": ("import numpy, autograd_lab as torch" + NETWORK, 2.2),
     "from autograd_lab import lab": ("import numpy\nfrom autograd_lab import lab", 2.2),
 }
-"""Programs that start a Python of their own, and how many times as long as the first they may take."""
+"""Programs that start a new Python, and how many times as long as the first they may take."""
 
 
 def import_figures(seconds: float) -> None:
-    """How long a new Python needs until the library is there: wall clock, with warm byte code, the least of many turns."""
+    """The time until a new Python has loaded the library: wall time, with warm bytecode, the minimum of many runs."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         settings["PYTHONPYCACHEPREFIX"] = folder
@@ -383,9 +383,9 @@ def import_figures(seconds: float) -> None:
 
 
 def recorded(program: Program) -> Program:
-    """The same program with a recorder looking on.
+    """The same program while being recorded.
 
-    The recorder leaves out what stands in the files of this package, so the program gets another file name.
+    The recorder ignores code in files of this package, so the program gets another file name.
     """
     assert isinstance(program, FunctionType)
     code = program.__code__.replace(co_filename="step.py")
@@ -399,7 +399,7 @@ def recorded(program: Program) -> Program:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table of figures; the targets stand beside what was measured."""
+    """Print the table of figures, with the targets next to the measurements."""
     parser = argparse.ArgumentParser(prog="python -m autograd_lab.bench", description=__doc__)
     parser.add_argument(
         "what",

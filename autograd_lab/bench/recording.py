@@ -1,10 +1,10 @@
-"""What recording costs, and opening what was recorded, as programs grow: `python -m autograd_lab.bench recording`.
+"""The cost of recording, and of opening a recording, as programs grow: `python -m autograd_lab.bench recording`.
 
-Four programs at three sizes. Both must grow with the events and no faster. That is judged by slopes, which a fixed cost cannot
-flatter: what an event more costs among the larger two sizes, by what it costs among the smaller two.
+Four programs at three sizes. Both costs must grow linearly in the number of events. This is measured by slopes, which do not depend on
+fixed costs: the marginal cost of an event between the larger two sizes, divided by that between the smaller two.
 
-    record   the program under lab.record(), beyond what it takes by itself
-    build    the trace's lists, made when it is first looked at
+    record   the program under lab.record(), minus its own time
+    build    the trace's lists, built when it is first read
     step     lab.step(trace): film, still picture and first questions, all at once
 """
 
@@ -20,9 +20,9 @@ from autograd_lab import lab
 
 SIZES = (640, 6_400, 64_000)
 MOST = 1.3
-"""The larger slope by the smaller one, at most."""
+"""The maximum of the larger slope divided by the smaller one."""
 
-# As text of its own, so that the lines are not ones of this package: those are left out of a recording.
+# As a string, so that the lines are not in this package: recordings leave out its lines.
 _SOURCE = """
 import autograd_lab as torch
 from autograd_lab import nn
@@ -97,7 +97,7 @@ TITLES = {
 
 
 def programs() -> dict[str, Callable[[int], Callable[[], None]]]:
-    """What makes the four programs, of a size each."""
+    """Functions that make the four programs, given a size."""
     linecache.cache[_FILE] = len(_SOURCE), None, _SOURCE.splitlines(keepends=True), _FILE
     space: dict[str, Callable[[int], Callable[[], None]]] = {"__name__": "recorded"}  # type: ignore[dict-item]
     exec(compile(_SOURCE, _FILE, "exec"), space)
@@ -105,7 +105,7 @@ def programs() -> dict[str, Callable[[int], Callable[[], None]]]:
 
 
 def sizes(make: Callable[[int], Callable[[], None]], wanted: tuple[int, ...]) -> list[int]:
-    """How large to make a program so that it has about so many events."""
+    """The size of a program with about that many events."""
     small, large = (_events(make(n)) for n in (8, 16))
     each = (large - small) / 8
     return [max(round((events - small) / each) + 8, 1) for events in wanted]
@@ -118,7 +118,7 @@ def _events(program: Callable[[], None]) -> int:
 
 
 def times(make: Callable[[int], Callable[[], None]], n: int, repeat: int) -> tuple[int, dict[str, float]]:
-    """How many events there are, and the seconds of the processor that each stage takes, the least of several times."""
+    """The number of events, and the processor time of each stage in seconds, the minimum of several runs."""
     from autograd_lab.widgets.stepper import Stepper
 
     least: dict[str, float] = {}
@@ -147,7 +147,7 @@ def times(make: Callable[[int], Callable[[], None]], n: int, repeat: int) -> tup
 
 
 def ratio(curve: list[tuple[int, float]]) -> float:
-    """What an event costs among the larger two of three sizes, by what it costs among the smaller two."""
+    """The marginal cost of an event between the larger two of three sizes, divided by that between the smaller two."""
     (a, ta), (b, tb), (c, tc) = curve
     return ((tc - tb) / (c - b)) / ((tb - ta) / (b - a))
 
@@ -162,7 +162,7 @@ def report(repeat: int = 2) -> None:
     for name, make in programs().items():
         curves: dict[str, list[tuple[int, float]]] = {}
         for size, n in zip(SIZES, sizes(make, SIZES), strict=True):
-            # the smaller ones as often as a clock of this grain asks for
+            # the smaller ones as often as this clock resolution requires
             events, found = times(make, n, repeat * (1 if size > 10_000 else 3))
             for stage, seconds in found.items():
                 curves.setdefault(stage, []).append((events, seconds))

@@ -1,17 +1,17 @@
-"""torch.compile: a function captured once, differentiated as a graph, and run as NumPy source that can be read.
+"""torch.compile: captures a function once, differentiates it as a graph, and runs it as readable NumPy source.
 
-guards.py    what must be as it was for a captured graph to hold
-capture.py   one run of the function, watched
-graph.py     the graph as data, and the reference that carries it out step by step
+guards.py    the conditions under which a captured graph is valid
+capture.py   traces one run of the function
+graph.py     the graph as data, and the reference interpreter
 joint.py     the backward graph, from the rules' own formulas
-inside.py    the same for the backward passes that the function runs itself
-passes.py    constants, common subexpressions, dead code, fusing
-partition.py forward and backward apart: what is saved is a least cut
+inside.py    the same for backward passes that the function itself runs
+passes.py    constant folding, common subexpressions, dead code, fusion
+partition.py splits forward and backward; a minimum cut decides what is saved
 emit.py      NumPy source
-effects.py   what a call does beside its results: buffers written, random numbers drawn
-entry.py     a captured graph, ready to be called, and the node that a call leaves: CompiledFunctionBackward
-module.py    what torch.compile makes of a module
-opened.py    a compiled call opened: its lines of NumPy one by one, with the numbers they read and make
+effects.py   side effects of a call: buffers written, random numbers drawn
+entry.py     a captured graph, ready to be called, and the node it records: CompiledFunctionBackward
+module.py    what torch.compile returns for a module
+opened.py    runs a compiled call line by line, with the numbers that each line reads and makes
 export.py    a captured graph as a JSON file, and back
 onnx.py      its forward as an ONNX model
 compiled.py  torch.compile: the captured graphs of one function
@@ -24,12 +24,12 @@ from .module import OptimizedModule
 
 
 def allow_in_graph(fn):
-    """`fn` itself: whatever it calls is captured anyhow (torch.compiler.allow_in_graph)."""
+    """Returns `fn` unchanged: whatever it calls is captured anyway (torch.compiler.allow_in_graph)."""
     return fn
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """`fn` as it is, which is not compiled unless the function that calls it is (torch.compiler.disable); also a decorator."""
+    """Returns `fn` unchanged; it is compiled only as part of a compiled caller (torch.compiler.disable). Also a decorator."""
     return fn if fn is not None else disable
 
 
@@ -38,12 +38,12 @@ is_dynamo_compiling = is_compiling
 
 
 def is_exporting():
-    """Whether a function is being exported by torch.export, which is not here: False (torch.compiler.is_exporting)."""
+    """False: torch.export does not exist here (torch.compiler.is_exporting)."""
     return False
 
 
 def reset():
-    """Forget nothing: a compiled function holds its own graphs, and goes with them (torch.compiler.reset)."""
+    """Does nothing: a compiled function owns its graphs, and they are freed together (torch.compiler.reset)."""
 
 
 __all__ = [

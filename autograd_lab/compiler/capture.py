@@ -1,13 +1,11 @@
-"""Capture: run a function once, look on, and write down what it computes.
+"""Capture: run a function once, watch it, and write down what it computes.
 
-The function runs on real tensors; every operation of the library tells its watcher what it did (autograd/record.py). So the
-capture sees through calls, loops and branches: a loop is unrolled, and of a branch only the side taken is there. What the
-watcher cannot follow is a *break*, with the line where it happened: a number read out of a tensor, a write into an argument,
-a hook.
+The function runs on real tensors, and every operation tells its watcher what it did (core/record.py). So the capture sees through calls,
+loops and branches: loops are unrolled, and of a branch only the side taken is captured. What the watcher cannot follow is a *graph break*,
+with the line where it happened: a number read out of a tensor, a write into an argument, a hook.
 
-What no watcher sees is a number that was computed beside the operations. Therefore the function runs a second time, on other
-numbers: a constant that has changed was none. And each step is carried out as it will be later, and must give the same bits
-as the function did.
+No watcher sees a number that was computed outside of operations. Therefore the function runs a second time, on other numbers: a constant
+that has changed was not a constant. And each step is run the way it will run later, and must give the same bits as the function did.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ HERE = __file__.rsplit("/", 2)[0].replace("\\", "/")
 
 @dataclass
 class Break:
-    """Why a function cannot be captured as a whole, and where that is."""
+    """Why a function cannot be captured as a whole, and where."""
 
     reason: str
     line: str = ""
@@ -47,41 +45,41 @@ class Break:
 
 @dataclass
 class Tape:
-    """What one run left: the steps, which value each tensor is, the node of each step, and what stood in the way."""
+    """The record of one run: the steps, the value of each tensor, the node of each step, and the graph breaks."""
 
     steps: list[Step] = field(default_factory=list)
     nodes: dict[Step, Any] = field(default_factory=dict)
     tensors: dict[Step, tuple[tuple, tuple]] = field(default_factory=dict)
-    """The operands and results of each step as the tensors they were."""
+    """The operands and results of each step as tensors."""
     breaks: list[Break] = field(default_factory=list)
     values: dict[int, Value] = field(default_factory=dict)
     """By id of the tensor."""
     strangers: list[tuple[Value, Any]] = field(default_factory=list)
-    """Tensors that nobody computed and that are no inputs, in the order in which they were met."""
+    """Tensors that are neither inputs nor computed, in the order in which they were met."""
     keep: list[Any] = field(default_factory=list)
     """The tensors themselves: an id means nothing once its object is gone."""
 
     written: dict[int, Written] = field(default_factory=dict)
-    """By id: the tensors that were there before and are written."""
+    """By id: the tensors that existed before the call and are written."""
     draws: bool = False
     """Whether random numbers are drawn by steps."""
     foreign: bool = False
-    """Whether a tensor that nobody computed requires grad."""
+    """Whether a tensor that was not computed requires grad."""
     drawn_at: str = ""
-    """The first line that draws random numbers in a way that is no step."""
+    """The first line that draws random numbers in a way that cannot be a step."""
     saved: list[Value] = field(default_factory=list)
-    """What the nodes keep, in the order in which a backward pass asks them for it; known when that pass was written down."""
+    """What the nodes save, in the order in which a backward pass reads it; known once that pass was traced."""
     roots: list[Any] = field(default_factory=list)
-    """The tensors from which a backward pass was run inside."""
+    """The tensors from which a backward pass was run inside the function."""
     grads: dict[int, Any] = field(default_factory=dict)
-    """By id: the tensors that were there before and whose `.grad` the call sets or fills."""
+    """By id: the tensors that existed before the call and whose `.grad` it sets or fills."""
     empty: set[int] = field(default_factory=set)
-    """Those of them whose `.grad` was None when it was filled, and not because the call had set it to None."""
+    """Those of them whose `.grad` was None when it was filled, other than because the call had set it to None."""
     left: dict[int, Any] = field(default_factory=dict)
-    """By id of these: the `.grad` at the end of the run."""
+    """By their id: the `.grad` at the end of the run."""
 
     def value_of(self, tensor: Any) -> Value | None:
-        """The value that a tensor is, if it was seen."""
+        """The value of a tensor, if it was seen."""
         return self.values.get(id(tensor))
 
 
@@ -100,16 +98,16 @@ class Watcher(Watch):
         writable: Iterable[Any] = (),
         recorder: Any = None,
     ) -> None:
-        """`keep`: the tensors of the inputs; `writable`: those of them that may be written; `recorder`: who looks on too."""
+        """`keep`: the tensors of the inputs; `writable`: those of them that may be written; `recorder`: another watcher to tell."""
         self.tape = Tape(values=dict(inputs), keep=list(keep))
         self._inputs = frozenset(inputs)
         self._updated: set[int] = set()  # leaves that were written without recording
         self._writable = frozenset(map(id, writable))
         self._recorder = recorder
-        self._made: dict[int, Any] = {}  # tensors made of nothing in this call: zeros, arange
-        self._aliased: set[int] = set()  # what has an alias without history
-        self._stale: dict[int, Any] = {}  # views whose base was written since, and that base
-        self._before: tuple[Any, Any] | None = None  # what is being written, and what stood there
+        self._made: dict[int, Any] = {}  # tensors created in this call: zeros, arange
+        self._aliased: set[int] = set()  # tensors that have an alias without history
+        self._stale: dict[int, Any] = {}  # views whose base was written since, with that base
+        self._before: tuple[Any, Any] | None = None  # what is being written, and its old numbers
 
     def __enter__(self) -> Watcher:
         self.state = THREAD.state
@@ -137,7 +135,7 @@ class Watcher(Watch):
     def operation(self, rule: Any, inputs: tuple, outputs: tuple, node: Any, args: tuple) -> None:
         """An operation ran."""
         if self.tape.drawn_at:
-            return None  # not to be carried out again, for that would draw again
+            return None  # not run again, because that would draw again
         if node is not None and any(id(t) in self._updated for t in inputs):
             return self.stop("a leaf is used, and recorded, after it was written")
         if isinstance(rule, str):
@@ -147,9 +145,7 @@ class Watcher(Watch):
         ):
             return self.stop(f"how much {rule.__name__} gives depends on the numbers, not on the shapes")
         extras = getattr(rule, "extras", 0)
-        if extras and len(inputs) == len(
-            rule.inputs
-        ):  # what came out beside the result stands behind the operands
+        if extras and len(inputs) == len(rule.inputs):  # extra results come after the operands
             inputs, outputs = inputs[:-extras], (*outputs, *inputs[-extras:])
         step = Step("call", rule.__name__, [self.value(t) for t in inputs], tuple(args), line=users_line())
         arrays = [None if t is None else t._data if isinstance(t, Variable) else t for t in inputs]
@@ -161,7 +157,7 @@ class Watcher(Watch):
         return None
 
     def _named(self, name: str, inputs: tuple, outputs: tuple, node: Any, args: tuple) -> None:
-        """An operation without a rule: it has no way back, or is a custom Function."""
+        """An operation without a rule: it is not differentiable, or is a custom Function."""
         step = Step("named", name, [self.value(t) for t in inputs], tuple(args), line=users_line())
         step.outs = [Value(np.shape(t._data), np.asarray(t._data).dtype) for t in outputs]
         arrays = [t._data if isinstance(t, Variable) else t for t in inputs]
@@ -175,7 +171,7 @@ class Watcher(Watch):
         return None
 
     def _settle(self, step: Step, rule: Any, inputs: tuple, arrays: list, results: list) -> bool:
-        """Find the way to carry out a step that gives the bits that were given."""
+        """Find the way to run a step that reproduces the bits of the run."""
         step.single = len(results) == 1
         if step.single and _is_view(arrays, results[0]):
             kind = placement(arrays[0], results[0], step)
@@ -214,7 +210,7 @@ class Watcher(Watch):
     def _repeats(self, step: Step, arrays: list, results: list) -> bool:
         try:
             again = ir.perform(step, arrays)
-        except Exception:  # whatever a rule raises that was called in a way it is not meant to be
+        except Exception:  # a rule may raise anything when it is called in an unintended way
             step.single = False
             try:
                 again = ir.perform(step, arrays)
@@ -238,7 +234,7 @@ class Watcher(Watch):
         tape.keep.extend(outputs)
 
     def value(self, tensor: Any) -> Value | None:
-        """The value of an operand; a tensor met for the first time is a stranger."""
+        """The value of an operand; a tensor met for the first time becomes a constant, noted as a stranger."""
         if tensor is None:
             return None
         base = self._stale.pop(id(tensor), None)
@@ -261,12 +257,12 @@ class Watcher(Watch):
     # -- what is not an operation ---------------------------------------------------------------------
 
     def drawing(self, generator: Any) -> None:
-        """Random numbers are about to be drawn: `drew` says by what, or nobody does."""
+        """Random numbers are about to be drawn; `drew` may follow and say by which kernel."""
         if not self.tape.drawn_at:
             self.tape.drawn_at = users_line() or "?"
 
     def drew(self, name: str, args: tuple, out: Any) -> None:
-        """A kernel has drawn `out` from the default generator: a step, if the same state gives the same numbers again."""
+        """A kernel has drawn `out` from the default generator: a step, if the same state reproduces the numbers."""
         after = DEFAULT.rng.bit_generator.state
         step = Step("draw", name, [], args, line=users_line())
         step.outs = [Value(np.shape(out._data), np.asarray(out._data).dtype)]
@@ -283,11 +279,11 @@ class Watcher(Watch):
             self._add(step, (), (out,), None)
 
     def seeded(self, generator: Any) -> None:
-        """A generator was asked for its state, or put into another."""
+        """The state of a generator was read or set."""
         self.stop("the state of a generator of random numbers is read or set")
 
     def moving(self, target: Any, name: str, inputs: tuple, args: tuple, data: Any) -> None:
-        """A running statistic is about to be overwritten with `data`, which a kernel has computed; no write is counted."""
+        """A running statistic is about to be overwritten with `data`, which a kernel computed; the write is not counted."""
         if self._sharers(target):
             return self.stop(f"{name} writes into memory that another tensor looks at")
         if not self._may_write(target, None, name):
@@ -301,7 +297,7 @@ class Watcher(Watch):
         return
 
     def _may_write(self, target: Any, node: Any, name: str) -> bool:
-        """Whether a write into `target` can be captured; if not, that is a break."""
+        """Whether a write into `target` can be captured; if not, notes a break."""
         why = self._why_not(target, node)
         if why:
             self.stop(f"{name} writes into {why}")
@@ -331,20 +327,20 @@ class Watcher(Watch):
         return ""
 
     def _base_of(self, t: Any) -> Any:
-        """The tensor whose memory `t` is a view of, or `t` itself, or the input that it is."""
+        """The base of the view `t`, or `t` itself; of an input, the input."""
         if id(t) in self._inputs or t._meta is None or t._meta.base is None:
             return t
         return t._meta.base
 
     def _sharers(self, target: Any) -> list[Any]:
-        """The other tensors that look at the memory of `target`, each once."""
+        """The other tensors that share the memory of `target`, each once."""
         found = {
             id(t): t for t in self.tape.keep if t is not target and np.may_share_memory(t._data, target._data)
         }
         return list(found.values())
 
     def _spread(self, target: Any, others: list[Any], node: Any) -> None:
-        """`target` was written: its base is another value now as well, and the other views are when they are next read.
+        """`target` was written: its base has a new value now, and so will the other views when they are next read.
 
         So a write through a view becomes a copy of the base with some elements replaced: nothing in a graph is written.
         """
@@ -374,11 +370,11 @@ class Watcher(Watch):
         return None
 
     def _numbers_of(self, step: Step, base: Any, target: Any) -> list[Any]:
-        """Numbers to try a step of `_spread` on: those that stand there after the write."""
+        """Numbers to try a step of `_spread` on: those in memory after the write."""
         return [target._data] if step.how == "view" else [base._data, target._data]
 
     def _fresh(self, view: Any, base: Any) -> Value:
-        """The value of a view whose base was written: looked at again in the new value of the base."""
+        """The value of a view whose base was written: the same view of the new base."""
         step = Step("view", "", [self.value(base)], (), line=users_line())
         kind = placement(base._data, view._data, step)
         if kind is None:
@@ -390,7 +386,7 @@ class Watcher(Watch):
         return step.outs[0]
 
     def _first_write(self, target: Any, before: Any = None) -> Written | None:
-        """What stood in a tensor that was there before the call, noted at the first write."""
+        """The old numbers of a tensor that existed before the call, noted at the first write."""
         if id(target) not in self._inputs:
             return None
         known = self.tape.written.get(id(target))
@@ -401,13 +397,13 @@ class Watcher(Watch):
         return known
 
     def writing(self, target: Any) -> None:
-        """Memory is about to be written: what stood there is needed to repeat the step."""
+        """Memory is about to be written: the old numbers are needed to repeat the step."""
         self.value(target)
         base = self._base_of(target)
         self._before = target, np.array(target._data)[()], np.array(base._data)[()]
 
     def written(self, rule: Any, inputs: tuple, target: Any, node: Any, name: str, args: tuple = ()) -> None:
-        """A tensor was written in place: from here on it is another value, if nobody else looks at its memory."""
+        """A tensor was written in place: from here on it has a new value, if nothing else shares its memory."""
         if self.tape.drawn_at:
             return None
         if not self._may_write(target, node, name):
@@ -434,21 +430,21 @@ class Watcher(Watch):
         return self._spread(target, others, node)
 
     def made(self, t: Any) -> None:
-        """A tensor was made of nothing: whoever writes into it writes into memory of this call."""
+        """A tensor was created: a write into it stays within memory of this call."""
         self._made[id(t)] = t
         self.tape.keep.append(t)
 
     def followed(self, out: Any, sources: tuple) -> None:
-        """A tensor came from others by no operation: it is what it was made as."""
+        """A tensor was made from others without an operation: it counts as a constant."""
 
     def shared(self, t: Any) -> None:
         """A tensor was made over the memory of a NumPy array."""
 
     def remade(self, source: Any, out: Any, how: str) -> None:
-        """A leaf was made of the numbers of a tensor."""
+        """A leaf was made from the numbers of a tensor."""
 
     def detached(self, source: Any, out: Any, how: str) -> None:
-        """`detach()` or `.data`: the same value, and no way back."""
+        """`detach()` or `.data`: the same value without history."""
         self.tape.values[id(out)] = self.value(source)  # type: ignore[assignment]
         self._aliased.update((id(source), id(out)))
         self.tape.keep.append(out)
@@ -473,7 +469,7 @@ class Watcher(Watch):
     # -- gradients and what fills them -----------------------------------------------------------------
 
     def grad_set(self, tensor: Any, how: str) -> None:
-        """`.grad` was assigned: None, or what operations of this call have made. Or a function of the library wrote into it."""
+        """`.grad` was assigned: None, or something this call has computed. Or a function of the library wrote into it."""
         grad = tensor._meta.grad
         if how != "assigned" and grad is not None:
             return self.stop(f"{how} writes into a .grad")
@@ -483,7 +479,7 @@ class Watcher(Watch):
         self.tape.grads[id(tensor)] = tensor
 
     def knows_grad(self, tensor: Any) -> bool:
-        """Whether `.grad` of a tensor is what this call has made it."""
+        """Whether this call has set the `.grad` of a tensor."""
         return id(tensor) in self.tape.grads
 
     def pass_started(self, run: Any, roots: list, call: str) -> None:
@@ -502,7 +498,7 @@ RANDOM = "random numbers are drawn, and a captured graph would give the same one
 COUNTED = frozenset(
     ("MaskedSelectBackward0", "Unique2Backward0", "UniqueConsecutiveBackward0", "UniqueDimBackward0")
 )
-"""Rules whose results have a shape that only the numbers tell."""
+"""Rules whose result shape depends on the numbers."""
 
 INDEXED = frozenset(("IndexBackward0", "IndexPutBackward0"))
 """The same, if a mask is among their operands."""
@@ -514,16 +510,16 @@ PLAIN = frozenset(
         "bitwise_right_shift", "isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit",
     )
 )  # fmt: skip
-"""Operations without a rule whose operands are all there is to know about a call."""
+"""Operations without a rule that are fully described by their operands."""
 
 
 @dataclass
 class Placed:
-    """Stands where the node of a step stands, for what the capture has put between: a base put together, a view looked up again.
+    """Takes the place of a step's node for steps that the capture inserted: a base after a write through a view, a view of it taken again.
 
-    kind    how the view lies in its base, as `placement` says
+    kind    how the view lies in its base, as from `placement`
     wants   for each operand whether it wants a gradient
-    tensor  whose history this is
+    tensor  the tensor whose history this is
     """
 
     kind: tuple[str, Any]
@@ -536,14 +532,14 @@ WHOLE = ("same", "reshape", "transpose")
 
 
 def _back(kind: tuple[str, Any], shape: tuple[int, ...]) -> tuple[str, Any]:
-    """From a view of all elements to the base of this shape: the view the other way round."""
+    """The inverse of a view of all elements: back to the base of this shape."""
     if kind[0] == "transpose":
         return "transpose", tuple(int(i) for i in np.argsort(kind[1]))
     return ("reshape", shape) if kind[0] == "reshape" else kind
 
 
 def _once(kind: tuple[str, Any]) -> bool:
-    """Whether a view shows no element of its base twice."""
+    """Whether a view shows each element of its base at most once."""
     return kind[0] != "take" or len(np.unique(kind[1])) == kind[1].size
 
 
@@ -554,7 +550,7 @@ def _holds_tensor(data: Any) -> bool:
 
 
 def history(t: Any) -> Any:
-    """The node that a tensor has now, if it was looked up yet."""
+    """The current node of a tensor, if it was looked up already."""
     edge = t._edge
     if edge is None and t._meta is not None and t._meta.base is not None:
         edge = t._meta.edge
@@ -562,7 +558,7 @@ def history(t: Any) -> Any:
 
 
 def hooks_on(t: Any) -> list[Any]:
-    """The hooks that hang on a tensor, by their numbers."""
+    """The hooks of a tensor, by their ids."""
     meta, node = t._meta, history(t)
     tables: list[Any] = []
     if meta is not None:
@@ -574,12 +570,12 @@ def hooks_on(t: Any) -> list[Any]:
 
 
 def users_own(frame: Any) -> bool:
-    """Whether a frame runs code that is not the library's."""
+    """Whether a frame runs code outside the library."""
     return not frame.f_code.co_filename.replace("\\", "/").startswith(HERE)
 
 
 def users_line() -> str:
-    """The innermost line that is not the library's own: "file.py, line 3: y = x * w"."""
+    """The innermost line outside the library: "file.py, line 3: y = x * w"."""
     frame = sys._getframe(1)
     while frame is not None and not users_own(frame):
         frame = frame.f_back  # type: ignore[assignment]
@@ -593,7 +589,7 @@ def users_line() -> str:
 
 
 def place_name(file: str) -> str:
-    """How the source of a frame is called: "In [3]" for a notebook's cell, by the number it ran under, else the file's name."""
+    """The name of a frame's source: "In [3]" for a notebook cell, by its execution number, otherwise the file's name."""
     try:
         number = sys.modules["IPython"].get_ipython().compile._filename_map.get(file)
     except (KeyError, AttributeError):
@@ -643,9 +639,9 @@ def _is_view(arrays: list, result: Any) -> bool:
 
 
 def placement(x: np.ndarray, out: np.ndarray, step: Step) -> tuple[str, Any] | None:
-    """How the view `out` of `x` places its elements: the simplest description that NumPy has a word for.
+    """How the view `out` of `x` places its elements: the simplest description that NumPy can express.
 
-    Worked out from where the elements lie, so that no rule needs a word of its own about it; None if they lie elsewhere.
+    Derived from the addresses of the elements, so no rule needs to describe its view; None if they are not in `x`.
     """
     where = positions(x, out)
     if where is None:
@@ -669,7 +665,7 @@ def placement(x: np.ndarray, out: np.ndarray, step: Step) -> tuple[str, Any] | N
 
 
 def positions(x: np.ndarray, out: np.ndarray) -> np.ndarray | None:
-    """Which element of `x`, counted in row-major order, each element of `out` is; None if some is not of `x`."""
+    """The row-major position in `x` of each element of `out`; None if one is not in `x`."""
     size = x.itemsize
     addresses = _addresses(x) // size, _addresses(out) // size
     order = np.argsort(addresses[0].reshape(-1), kind="stable")
@@ -691,7 +687,7 @@ def _addresses(x: np.ndarray) -> np.ndarray:
 
 
 def _orders(x: np.ndarray, out: np.ndarray) -> list[tuple[int, ...]]:
-    """Orders of the dims that could make `out` of `x`: by their strides, the usual ones first."""
+    """Permutations of the dims that could turn `x` into `out`: by strides, the usual ones first."""
     if out.ndim != x.ndim or x.ndim < 2:
         return []
     usual = [tuple(reversed(range(x.ndim)))]
@@ -709,7 +705,7 @@ def _orders(x: np.ndarray, out: np.ndarray) -> list[tuple[int, ...]]:
 
 
 def _slices(flat: np.ndarray, where: np.ndarray) -> list[tuple]:
-    """A basic index that picks `where`, if there is one: per dim either one position or start:stop:step."""
+    """A basic index that selects `where`, if there is one: for each dim one position or start:stop:step."""
     if where.size == 0 or where.ndim > flat.ndim:
         return []
     corner = np.unravel_index(where.reshape(-1)[0], flat.shape)

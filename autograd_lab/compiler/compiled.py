@@ -1,11 +1,11 @@
-"""torch.compile: capture a function once, and from then on run the code that was made of it.
+"""torch.compile: captures a function once, and from then on runs the generated code.
 
     f = torch.compile(fn)
-    y = f(x)               # the first call runs fn, looks on, and makes a graph of what it saw
-    y = f(x2)              # later calls check the guards and run two NumPy functions, one for each direction
+    y = f(x)               # the first call runs fn, watches it, and builds a graph
+    y = f(x2)              # later calls check the guards and run two NumPy functions, forward and backward
     y.grad_fn              # <CompiledFunctionBackward>: one node for all of it
 
-Where a capture is not possible, the call is what it would have been without `compile`, and `f.breaks` says why.
+Where capture is impossible, the function runs as it would without `compile`, and `f.breaks` says why.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from .module import OptimizedModule
 from .partition import RECOMPUTE_FROM, split
 
 LIMIT = 8
-"""How many graphs one function may have before it is left to run as it is (PyTorch's recompile limit)."""
+"""How many graphs one function may have before it runs uncompiled (PyTorch's recompile limit)."""
 
 
 STAGES = (*[title for title, _ in passes.PASSES], "compute again", "fuse", "write over")
-"""What is done to a captured graph, in this order: the passes, what is not saved but computed again, fusing, buffers used twice."""
+"""What happens to a captured graph, in this order: the passes, rematerialization, fusion, reuse of buffers."""
 
 
 class GraphBreakError(RuntimeError):
-    """What `fullgraph=True` raises for a function that is not one graph."""
+    """Raised under `fullgraph=True` for a function that is not one graph."""
 
 
 class Compiled:
@@ -65,16 +65,16 @@ class Compiled:
         passes: bool = True,
         without: Iterable[str] = (),
     ) -> None:
-        """`passes`: whether the graph is improved at all; `without`: names of STAGES to leave out, to see what each gains."""
+        """`passes`: whether to optimize the graph at all; `without`: names of STAGES to leave out, to see what each one gains."""
         functools.update_wrapper(self, fn, updated=())
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.fn = fn
         self.fullgraph = fullgraph
         self.entries: list[Entry] = []
         self.breaks: list[Break] = []
-        """Why calls were left as they are, with the lines."""
+        """Why calls ran uncompiled, with the lines."""
         self.misses: list[str] = []
-        """For each capture after the first: which guard had failed."""
+        """For each capture after the first, the guard that had failed."""
         self._eager = False
         self._passes = passes
         self._without = frozenset(without)
@@ -103,7 +103,7 @@ class Compiled:
                     or state.saved_hooks_disabled
                     or (state.anomaly and entry.effects.passes)
                 ):
-                    return self.fn(*args, **kwargs)  # what these want to see is inside
+                    return self.fn(*args, **kwargs)  # anomaly mode and hooks need to see the inside
                 try:
                     return entry.rebuild(entry.call(tensors))
                 except NotAsCaptured:
@@ -140,7 +140,7 @@ class Compiled:
 
     @property
     def guard_source(self) -> str:
-        """The conditions under which the newest graph is used, as Python."""
+        """The guards of the newest graph as Python source."""
         return self.entry.guard_source
 
     def save(self, path: Any) -> None:
@@ -149,12 +149,12 @@ class Compiled:
 
     def to_onnx(self, path: Any) -> None:
         """Write the forward of the newest graph as an ONNX model (see onnx.py); needs the package onnx."""
-        from .onnx import save_onnx  # which most programs never need
+        from .onnx import save_onnx  # most programs never need it
 
         save_onnx(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy captures anew: graphs belong to the very objects that they were captured with."""
+        """A copy captures again: graphs belong to the objects that they were captured with."""
         made = functools.partial(
             type(self), fullgraph=self.fullgraph, passes=self._passes, without=sorted(self._without)
         )
@@ -196,7 +196,7 @@ class Compiled:
             return result
         rewind.back()
         try:
-            return found.rebuild(found.call(tensors))  # as later calls will, and as PyTorch does
+            return found.rebuild(found.call(tensors))  # as later calls do, and PyTorch
         except NotAsCaptured:
             rewind.forth()
             return result
@@ -220,10 +220,10 @@ def capture(
     left_out: frozenset[str] = frozenset(),
     rewind: Rewind | None = None,
 ) -> tuple[Any, Entry | Break]:
-    """Run `fn` once and make a graph of it: (what it returned, the graph or why there is none).
+    """Run `fn` once and make a graph of it. Returns (its result, the graph or the reason why there is none).
 
-    The result is that of the ordinary run in any case, so that nothing happens twice for a function that is left as it is.
-    `rewind` takes the run back, if the graph is to be run in its place.
+    The result is always that of the ordinary run, so that nothing happens twice if the function stays uncompiled.
+    `rewind` undoes the run if the graph then runs in its place.
     """
     rewind = rewind or Rewind()
     inputs = [
@@ -331,7 +331,7 @@ def build(
     tape: Tape, inputs: list[Value], outputs: list[Value], outs: list[Any], tensors: list[Any],
     world: guards.World, rebuild: Callable[..., Any], left_out: frozenset[str], effects: Effects,
 ) -> Entry:  # fmt: skip
-    """From a tape to an entry: joint graph, passes, split, code. Behind the `outs`, `outputs` are what is written back."""
+    """From a tape to an entry: joint graph, passes, split, code. `outputs` are the `outs`, then what is written back."""
     differentiable = [i for i, t in enumerate(outs) if t.requires_grad and i not in effects.spent]
     wanted = (
         [i for i, t in enumerate(tensors) if t.requires_grad] if THREAD.state.grad and differentiable else []
@@ -375,7 +375,7 @@ def build(
     writer = Writer(forward_graph, "forward", inplace="write over" not in left_out, into=into)
     forward = writer.emitted()
     effects.direct = frozenset(into[k] for k in writer.direct)
-    way_back = bool(wanted)  # even if nothing depends on anything: the results still require grad
+    way_back = bool(wanted)  # even if no gradient depends on anything: the results still require grad
     backward = (
         Writer(backward_graph, "backward", inplace="write over" not in left_out).emitted()
         if way_back
@@ -390,7 +390,7 @@ def build(
 
 
 def _looks(tape: Tape, ends: list[Value]) -> dict[int, int]:
-    """{place among `ends`: when the backward of the tape first asks for that value, or for a view of it}."""
+    """{index in `ends`: when the backward of the tape first reads that value, or a view of it}."""
     root: dict[Value | None, Value | None] = {}
     for step in tape.steps:
         if step.how in ("view", "views"):
@@ -407,12 +407,12 @@ def _looks(tape: Tape, ends: list[Value]) -> dict[int, int]:
 
 
 def writable_of(world: guards.World) -> list[Any]:
-    """The tensors that a call may write: buffers of modules and what the function has at hand, but not its arguments."""
+    """The tensors that a call may write: buffers of modules and tensors in the function's closure and globals, but not its arguments."""
     return [t for i, (path, t) in enumerate(world.tensors) if i >= world.explicit or "._buffers[" in path]
 
 
 def _one_per_input(wanted: list[int], grads: list[Value | None], n: int) -> list[Value | None]:
-    """The gradients where they belong, and None for every input that wants none."""
+    """The gradients by input, None for every input that needs none."""
     found: list[Value | None] = [None] * n
     for i, g in zip(wanted, grads, strict=True):
         found[i] = g
@@ -426,7 +426,7 @@ def _same_constant(one: Value, other: Value | None) -> bool:
 
 
 def _same_effects(one: Tape, other: Tape) -> bool:
-    """Whether two runs have written the same tensors, as often, with what the same step made."""
+    """Whether two runs wrote the same tensors equally often, with results of the same steps."""
 
     def told(tape: Tape) -> list[tuple[int, int, int]]:
         place = {v: i for i, v in enumerate(v for step in tape.steps for v in step.outs)}
@@ -439,7 +439,7 @@ def _same_effects(one: Tape, other: Tape) -> bool:
 
 
 def _gradients(tape: Tape) -> list[Any]:
-    """Whose `.grad` a run has set, whether it was None before, and which value it is at the end."""
+    """The tensors whose `.grad` a run has set, whether it was None before, and its value at the end."""
     place = {v: i for i, v in enumerate(v for step in tape.steps for v in step.outs)}
     return [
         (i, i in tape.empty, None if grad is None else place.get(tape.values[id(grad)]))
@@ -455,10 +455,10 @@ def _second_run(
     world: guards.World,
     grads: list[tuple[Any, Any]],
 ) -> tuple[Tape, list[Any]] | Break:
-    """(tape, results) of the same function on other numbers: the tensors keep their identity, their memory is lent for the time.
+    """(tape, results) of the same function on other numbers: the tensors keep their identity and borrow other memory meanwhile.
 
-    `grads` are the gradients that they had before the first run.
-    First on numbers of the other sign; a function that refuses these is asked again with the same numbers in another order.
+    `grads` are their gradients before the first run.
+    First on numbers of the opposite sign; if the function raises, it runs again on the same numbers in another order.
     """
     tensors = [t for _, t in world.tensors]
     left = [(t, grad_of(t)) for t in tensors]
@@ -496,7 +496,7 @@ def _second_run(
 
 
 def _drawn(world: guards.World) -> Any:
-    """Where the sources of random numbers stand that a function can reach."""
+    """The states of the random generators that a function can reach."""
     numpy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - what the function may draw from
     return (
         random.getstate(),
@@ -506,7 +506,7 @@ def _drawn(world: guards.World) -> Any:
 
 
 def _turned(data: Any, rng: np.random.Generator) -> Any:
-    """Floats in another order and with the other sign, moved a little, some of them zero; other whole numbers of the same range."""
+    """Floats permuted, negated and perturbed, some of them zero; other integers from the same range."""
     array = np.asarray(data)
     if array.dtype.kind == "f":
         moved = np.where(rng.random(array.shape) < 0.2, 0, -np.asarray(_stirred(data, rng)))
@@ -532,7 +532,7 @@ def _laid_as(data: Any, moved: Any) -> Any:
 
 
 def _stirred(data: Any, rng: np.random.Generator) -> Any:
-    """The same numbers in another order; floats moved a little as well."""
+    """The same numbers in another order; floats are also perturbed."""
     array = np.asarray(data)
     moved = rng.permutation(array.reshape(-1)).reshape(array.shape)
     if np.array_equal(moved, array):
@@ -546,11 +546,11 @@ STATE_OF_A_TENSOR = (
     "grad", "grad_fn", "is_leaf", "output_nr", "retains_grad", "_version", "_base", "is_contiguous", "stride", "storage_offset",
     "data_ptr", "is_inference", "_is_view", "untyped_storage", "is_set_to",
 )  # fmt: skip
-"""What a tensor can be asked for that is neither its numbers nor guarded: a program that asks may do otherwise next time."""
+"""Attributes of a tensor that are neither its numbers nor guarded: a program that reads them may behave differently next time."""
 
 
 class _listening:  # noqa: N801 - reads as a statement
-    """Notes where print is called, and where user code asks a tensor for its history or its place in memory."""
+    """Notes calls of print, and lines of user code that read a tensor's history or its address in memory."""
 
     def __init__(self, heard: list[Break], watcher: CallWatcher) -> None:
         self.heard = heard
@@ -591,7 +591,7 @@ class _listening:  # noqa: N801 - reads as a statement
 
 
 def _flatten(result: Any) -> tuple[list[Any], Any]:
-    """(the tensors in a result, a function that puts others in their places), or ([], None)."""
+    """(the tensors in a result, a function that replaces them by others), or ([], None)."""
     found: list[Any] = []
 
     def plan(x: Any) -> Any:
@@ -621,10 +621,10 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
 def _grown_from(
     outs: list[Any], tape: Tape, watcher: CallWatcher
 ) -> tuple[list[Any], list[tuple[int, Any]]] | None:
-    """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it)).
+    """How results share memory: (the tensors that the graph returns, and for each result (which of them, the view of it)).
 
-    The graph gives the base of a family, also if that is no result, and the views are taken of it when the call is over: so a
-    write into one is seen in the others, as without compiling. None if no two results share memory, or it cannot be done.
+    The graph returns the base of a family even if that is not a result, and its views are taken after the call, so a write into one shows
+    in the others, as without compiling. None if no two results share memory, or if this is impossible.
     """
     shared = [any(t is not u and np.may_share_memory(t._data, u._data) for u in outs) for t in outs]
     if not any(shared):
@@ -659,13 +659,13 @@ def _grown_from(
 def _regrown(
     given: list[Any], plan: list[tuple[int, Any]], rebuild: Callable[..., Any]
 ) -> Callable[[list[Any]], Any]:
-    """`rebuild` for results some of which are views of what the graph gives, which was `given` at the capture."""
+    """`rebuild` for results some of which are views of what the graph returns (`given` at the capture)."""
     orders = {place: order_of(given[place]._array()) for place, kind in plan if kind is not None}
 
     def again(outputs: list[Any]) -> Any:
         for place, order in orders.items():
             base = outputs[place]
-            if order_of(base._array()) != order:  # or a reshape of it would be a copy
+            if order_of(base._array()) != order:  # otherwise a reshape of it would be a copy
                 base._data = ordered(base._array(), order)
         results = []
         for place, kind in plan:
@@ -684,7 +684,7 @@ def _regrown(
 
 
 def _aliases(outs: list[Any], tensors: list[Any], tape: Tape, grown: bool) -> Break | None:
-    """Why results cannot be given memory of their own, with the line that made the one in question."""
+    """Why results cannot get separate memory, with the line that made the result in question."""
     for i, t in enumerate(outs):
         value = tape.value_of(t)
         line = value.step.line if value is not None and value.step is not None else ""
@@ -702,11 +702,11 @@ def compile(
     model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
     backend: str = "numpy", mode: str | None = None, options: dict | None = None, disable: bool = False,
 ) -> Any:  # fmt: skip
-    """A function or module that captures its operations at the first call and runs compiled NumPy from then on (torch.compile).
+    """Compile a function or module: it is captured at the first call and runs generated NumPy from then on (torch.compile).
 
-    fullgraph   raise GraphBreakError where the function is not one graph, instead of running it as it is
-    disable     give the function back as it is
-    backend, mode, options, dynamic are accepted for PyTorch's sake; there is one backend, and shapes are guarded.
+    fullgraph   raise GraphBreakError if the function is not one graph, instead of running it uncompiled
+    disable     return the function unchanged
+    backend, mode, options, dynamic are accepted for compatibility; there is one backend, and shapes are always guarded.
     """
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, disable=disable)

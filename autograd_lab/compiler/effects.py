@@ -1,10 +1,10 @@
-"""What a captured call does beside its results: buffers and parameters that it writes, gradients that a backward pass in it
-leaves, random numbers that it draws.
+"""Side effects of a captured call: buffers and parameters that it writes, gradients that a backward pass inside it leaves, random numbers
+that it draws.
 
-The code of a graph returns the new numbers of a buffer as one more output, and they are written back when all is computed, with
-as many counted writes as the plain function made. What it computes last, without a way back, it writes over the old numbers
-itself. A gradient that a pass inside leaves is an output too, and becomes a new `.grad`. Random numbers are a step of
-the graph that draws from the same generator, in the same order, each time it runs.
+The generated code returns the new numbers of a buffer as one more output, and they are written back when everything is computed, with as
+many counted writes as in the plain function. What it computes last, outside of any gradient, it writes over the old numbers itself. A
+gradient that a pass inside leaves is an output too, and becomes a new `.grad`. Drawing random numbers is a step of the graph that draws
+from the same generator, in the same order, each time it runs.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from .graph import NotAsCaptured
 
 @dataclass
 class Effects:
-    """What one captured graph does beside its results."""
+    """The side effects of one captured graph."""
 
     writes: list[tuple[int, int]] = field(default_factory=list)
-    """(input, how many writes are counted), in the order of the outputs behind those of the function."""
+    """(input, how many writes are counted), in the order of the outputs that follow those of the function."""
     draws: bool = False
     views: bool = False
-    """Whether some results are views of others, taken when the graph has run."""
+    """Whether some results are views of others, taken after the graph has run."""
     direct: frozenset[int] = frozenset()
-    """The inputs among these over which the code of the graph writes itself."""
+    """The inputs among these that the generated code itself writes over."""
     grads: list[tuple[int, int | None]] = field(default_factory=list)
-    """(input, the version of its new `.grad`, one of the last outputs); None for one whose `.grad` is set to None."""
+    """(input, the version of its new `.grad`, one of the last outputs); None if `.grad` is set to None."""
     spent: list[int] = field(default_factory=list)
-    """The results from which a backward pass was run inside: they have a history, and it is used up."""
+    """The results from which a backward pass was run inside: their history is used up."""
     passes: bool = False
     """Whether a backward pass is run inside."""
     drawn_from: Any = None
@@ -47,7 +47,7 @@ class Effects:
         return bool(self.writes or self.draws or self.grads or self.passes)
 
     def replaced(self, n_outputs: int, tensors: list[Any]) -> dict[int, int]:
-        """{output: input} for what is written in a way that the code of a graph with `n_outputs` outputs may do itself."""
+        """{output: input} for writes that the code of a graph with `n_outputs` outputs may do itself."""
         first = n_outputs - self.outputs
         return {
             first + k: i
@@ -57,12 +57,12 @@ class Effects:
 
     @property
     def outputs(self) -> int:
-        """How many outputs of the graph are no results of the function: first what is written, then gradients."""
+        """How many outputs of the graph are not results of the function: first what is written, then gradients."""
         return len(self.writes) + sum(version is not None for _, version in self.grads)
 
 
 def with_effects(inner: Callable[[tuple], Any], effects: Effects) -> Callable[[tuple], list[Any]]:
-    """`inner`, which runs a graph and gives (results, new numbers of what is written and gradients), with its effects."""
+    """Wraps `inner`, which runs a graph and returns (results, new numbers and gradients), so that it has its side effects."""
     draws, grads = effects.draws, effects.grads
     targets = [i for i, _ in effects.writes]
     direct = [(i, counted) for i, counted in effects.writes if i in effects.direct]
@@ -100,7 +100,7 @@ def with_effects(inner: Callable[[tuple], Any], effects: Effects) -> Callable[[t
 
 
 def _prepare(targets: list[Any]) -> None:
-    """Before the code of a graph writes over tensors. Raises NotAsCaptured if that is for the library to do."""
+    """Prepare for generated code that writes over tensors. Raises NotAsCaptured if the library has to do the writing."""
     for t in targets:
         if not t._data.flags.writeable or t._box is INFERENCE:
             raise NotAsCaptured("what is written is read-only, or may not be written")
@@ -112,7 +112,7 @@ def _prepare(targets: list[Any]) -> None:
 
 
 def _count(target: Any, counted: int) -> None:
-    """Count the writes of the plain function into what the code of a graph has written over."""
+    """Count the writes of the plain function into tensors that the generated code has written over."""
     box = target._box
     if box is None:
         target._box = [counted]
@@ -123,19 +123,19 @@ def _count(target: Any, counted: int) -> None:
 
 
 def _gradient(array: Any, version: int) -> Any:
-    """A gradient in memory that nothing else is in."""
+    """A gradient in memory that nothing else shares."""
     if isinstance(array, np.ndarray) and array.base is not None:
         array = array.copy()
     return wrap(array, box=[version] if version else None)
 
 
 def grad_of(t: Any) -> Any:
-    """The `.grad` of a tensor, without a word about it."""
+    """The `.grad` of a tensor, read without a warning."""
     return None if t._meta is None else t._meta.grad
 
 
 def set_grads(grads: list[tuple[Any, Any]]) -> None:
-    """Put a `.grad` where it was, without a word about it."""
+    """Set `.grad` of tensors without telling a watcher."""
     for t, grad in grads:
         if t._meta is not None or grad is not None:
             t._ensure_meta().grad = grad
@@ -149,7 +149,7 @@ def _store(target: Any, new: Any, counted: int) -> None:
     memory, box = target._data, target._box
     plain = isinstance(memory, np.ndarray) and memory.flags.writeable and box and box is not INFERENCE
     if plain and counted == 1 and not WATCHERS and THREAD.state.mutation is None:
-        box[0] += 1  # as `write` does, without its other cases
+        box[0] += 1  # like `write`, without its other cases
         memory[...] = new
         return
     write(target, new)
@@ -182,21 +182,21 @@ def _check_apart(tensors: tuple, targets: list[int]) -> None:
 
 @dataclass
 class Written:
-    """A tensor that was there before the call and is written in it."""
+    """A tensor that existed before the call and is written during it."""
 
     tensor: Any
     before: Any
     """Its numbers before the first write."""
     version: int
-    """Its version then."""
+    """Its version at that time."""
     counted: int = 0
     """How many writes were counted since."""
 
 
 class Rewind:
-    """A run that can be taken back, so that what it did is done once when it is done again compiled.
+    """A run that can be undone, so that its effects happen once even though it runs again compiled.
 
-    Holds what the function wrote, where the generator stood, and the notes of a recorder that looked on.
+    Holds what the function wrote, the state of the generator, and the notes of a recorder that was watching.
     """
 
     def __init__(self, recorder: Any = None) -> None:
@@ -211,17 +211,17 @@ class Rewind:
         return data, DEFAULT.rng.bit_generator.state, notes
 
     def ran(self, written: list[Written]) -> None:
-        """The run is over; it wrote these. What it left in `.grad` need not be taken back: it is set again, or was None."""
+        """Note what the finished run wrote. `.grad` need not be restored: it is set again, or was None."""
         self._written = written
         self._after = self._now()
         self._before = [(w.tensor, w.before, w.version) for w in written], *self._before[1:]
 
     def back(self) -> None:
-        """All as it was before the run."""
+        """Restore everything as it was before the run."""
         self._set(self._before)
 
     def forth(self) -> None:
-        """All as the run left it."""
+        """Restore everything as the run left it."""
         self._set(self._after)
 
     def _set(self, what: Any) -> None:
@@ -239,12 +239,12 @@ class Rewind:
 
 
 def writes_into(t: Any) -> int:
-    """How many writes into a tensor were counted."""
+    """How many writes into a tensor are counted."""
     return 0 if t._box is INFERENCE else version_of(t)
 
 
 def redrawn(entry: Any, function: Callable[[], Any]) -> Any:
-    """What `function` gives if the generator stands where it stood before the newest call of `entry`; it stays where it is."""
+    """The result of `function` with the generator as it was before the newest call of `entry`; then restores the generator."""
     if not entry.effects.draws:
         return function()
     now = DEFAULT.rng.bit_generator.state

@@ -1,8 +1,8 @@
-"""From a graph to NumPy source that a person can read.
+"""Turns a graph into readable NumPy source.
 
-A step becomes an expression (`x @ w`, `np.maximum(z, 0)`) if there is one that gives the bits its rule gives, which is
-tried out on numbers; every other step calls its rule. A result is written over an operand of the same size that
-nobody reads any more, so that a chain of pointwise steps walks through one buffer.
+A step becomes an expression (`x @ w`, `np.maximum(z, 0)`) if there is one that reproduces the bits of its rule, which is tested on numbers;
+every other step calls its rule. A result is written over an operand of the same size that is no longer read, so that a chain of pointwise
+steps works in one buffer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UFUNCS = {
 
 
 def expression(step: Step, names: list[str]) -> str | None:
-    """A NumPy expression for a step whose operands have these names, or None if it is better called."""
+    """A NumPy expression for a step whose operands have these names, or None if its rule should be called."""
     rule, args = step.rule, step.args
     if step.how == "view":
         return _view(args, names[0])
@@ -70,10 +70,10 @@ def expression(step: Step, names: list[str]) -> str | None:
 
 
 def inlined(step: Step, names: list[str], forward: Any = None) -> str | None:
-    """The expression that the rule's own `forward` returns, if that is all it does, with the operands' names put in."""
+    """The expression that the rule's `forward` returns, with the operands' names substituted, if `forward` does nothing else."""
     forward = forward or RULES[step.rule].forward
     if step.rule in ir.INDEXED_ALONG:
-        return None  # it is called, so that the indices are looked at
+        return None  # it is called, so that it checks the indices
     if isinstance(forward, np.ufunc):
         return f"np.{forward.__name__}({', '.join(names)})" if not step.args else None
     try:
@@ -122,7 +122,7 @@ DRAWN: dict[str, Callable[..., str]] = {
     "kept": lambda shape, p, dtype: f"{_coins(shape, p)}.astype(np.{dtype.name})",
     "dropout_mask": lambda shape, p, dtype: f"{_coins(shape, p)} / np.{dtype.name}({1 - p!r})",
 }
-"""What random numbers are drawn with."""
+"""The arguments with which random numbers are drawn."""
 
 
 def _view(args: tuple, x: str) -> str | None:
@@ -160,7 +160,7 @@ def _fold(step: Step, g: str) -> str | None:
 
 
 def _product(operands: Sequence[Value | None], x: str, y: str) -> str:
-    """A matrix product; for vectors and matrices the method, which has the shortest way to the BLAS library."""
+    """A matrix product; for vectors and matrices the method `dot`, the fastest way into BLAS."""
     small = all(v is not None and len(v.shape) in (1, 2) for v in operands)
     return f"{x}.dot({y})" if small else f"{x} @ {y}"
 
@@ -180,7 +180,7 @@ def _reduce(step: Step, x: str) -> str | None:
 
 
 def _sums_rows(step: Step) -> int:
-    """How many rows a step adds up, if all it does is to add up those of a matrix of floats: then ones @ matrix is quicker."""
+    """The number of rows that a step sums, if it only sums the rows of a float matrix: then ones @ matrix is faster."""
     x = step.inputs[0] if step.inputs else None
     if x is None or len(x.shape) != 2 or x.dtype.itemsize not in (4, 8) or x.dtype.kind != "f":
         return 0
@@ -204,7 +204,7 @@ EXPRESSIONS: dict[str, Expression] = {
     "SumBackward1": _reduce,
     "GtBackward0": lambda step, a, b: f"{a} > {b}",
 }
-"""Expressions of rules that have a word of their own in NumPy. One that does not give the rule's bits is not used."""
+"""Expressions for rules that have a NumPy equivalent. One that does not reproduce the rule's bits is not used."""
 
 
 def statements(
@@ -212,8 +212,8 @@ def statements(
 ) -> list[str] | None:
     """Several lines for a step that is more than one expression, or None. `dead` operands may be written over.
 
-    `outs` are the names of the results; where one is written over an operand, it takes the name of that.
-    `constant(name, array)` makes an array known to the code and gives the name it has there.
+    `outs` are the names of the results; one that is written over an operand takes the operand's name.
+    `constant(name, array)` passes an array to the code and returns its name there.
     """
     if [part.rule for part in step.body] == ["NllLossBackward0", "LogSoftmaxBackwardDataBackward0"]:
         return _softmax_minus_one(step, dict(zip(step.inputs, names, strict=True)), outs[0], constant)
@@ -224,7 +224,7 @@ def statements(
     if step.how == "view" and step.args[0] == "take":
         return [f"{outs[0]} = {names[0]}.take({constant(f'at_{outs[0]}', step.args[1])})"]
     if step.rule in PUT_INTO_ZEROS and step.how == "call":
-        where = PUT_INTO_ZEROS[step.rule](*step.args)[:-1]  # without the dots that leave a view
+        where = PUT_INTO_ZEROS[step.rule](*step.args)[:-1]  # without the dots that keep it a view
         return [
             f"{outs[0]} = np.zeros({step.outs[0].shape}, np.{step.outs[0].dtype.name})",
             f"{outs[0]}[{', '.join(map(_index, where))}] = {names[0]}",
@@ -247,7 +247,7 @@ def statements(
 
 
 def _put(step: Step, names: list[str], outs: list[str], dead: set[str], constant: Constant) -> list[str]:
-    """A copy, or zeros, or an array that nobody reads any more, with some elements replaced."""
+    """A copy, or zeros, or an array that is no longer read, with some elements replaced."""
     kind, what, shape = step.args
     base, piece = names
     out = outs[0]
@@ -277,7 +277,7 @@ def _ones(n: int, dtype: np.dtype, constant: Constant) -> str:
 
 
 def _log_softmax(step: Step, x: str, outs: list[str], dead: set[str], constant: Constant) -> list[str]:
-    """The logits minus their largest, minus the log of the sum of the exp: nothing overflows."""
+    """The logits minus their maximum, minus the log of the sum of exp: nothing overflows."""
     dim, value = step.args[0], step.outs[0]
     outs[0] = y = x if x in dead else outs[0]
     rows = len(value.shape) == 2 and dim in (1, -1) and value.dtype in (np.float32, np.float64)
@@ -291,7 +291,7 @@ def _log_softmax(step: Step, x: str, outs: list[str], dead: set[str], constant: 
 
 
 def _plain_nll(step: Step) -> bool:
-    """No weights, rows of classes, and a number as the loss: the usual case."""
+    """The usual case: no weights, class scores in rows, and a scalar loss."""
     x, target, weight = step.inputs[:3]
     reduction, ignored = step.args[:2]
     return (
@@ -309,7 +309,7 @@ def _plain_nll(step: Step) -> bool:
 
 
 def _places(step: Step, target: str, constant: Constant) -> str:
-    """The line that says where the right classes stand, counted through the whole matrix."""
+    """The line that computes the flat positions of the target classes in the matrix."""
     n, classes = step.inputs[0].shape  # type: ignore[union-attr]
     return f"places = {target} + {constant(f'starts{n}_{classes}', np.arange(n) * classes)}"
 
@@ -342,7 +342,7 @@ def _nll_vjp(step: Step, names: list[str], out: str, constant: Constant) -> list
 
 
 MATRIX = frozenset(("MmBackward0", "AddmmBackward0", "BmmBackward0", "SumBackward1"))
-"""Rules that are not pointwise and always make an array of their own."""
+"""Rules that are not pointwise and always allocate their result."""
 
 
 def _softmax_minus_one(
@@ -374,8 +374,8 @@ class Emitted:
 class Writer:
     """Writes one graph as one function.
 
-    into    {place of an output: place of the input that it replaces}: if it is computed last, it is written over the input and
-            not returned; `direct` lists those for which that is so
+    into    {place of an output: place of the input that it replaces}: if it is computed last, it is written over the input and not
+            returned; `direct` lists these
     """
 
     def __init__(
@@ -385,12 +385,12 @@ class Writer:
         self.into = {self.graph.outputs[k]: self.graph.inputs[i] for k, i in (into or {}).items()}
         self.direct: list[int] = []
         self.placed: tuple[str, Value | None] | None = (
-            None  # the last line that says where the right classes stand, and of what
+            None  # the last line that computed positions of target classes, and for which tensor
         )
         self.space: dict[str, Any] = {"np": np, "NotAsCaptured": NotAsCaptured, "rng": rng_of}
         self.names: dict[Value, str] = {}
         self.lines: list[str] = []
-        self.fresh: set[Value] = set()  # arrays made here and shared with nobody
+        self.fresh: set[Value] = set()  # arrays allocated here that nothing else shares
         self.last: dict[Value, float] = {}
         self.rng = np.random.default_rng(0)
         for i, step in enumerate(graph.steps):
@@ -399,7 +399,7 @@ class Writer:
         for out in graph.outputs:
             if out is not None:
                 self.last[out] = len(graph.steps)
-        self.base: dict[Value, Value] = {}  # a view, and the array it looks at
+        self.base: dict[Value, Value] = {}  # a view, and the array it is a view of
 
     def emitted(self) -> Emitted:
         """The function."""
@@ -426,7 +426,7 @@ class Writer:
         return Emitted(self.name, "\n".join([head, *body, end]) + "\n", self.space, len(self.lines))
 
     def _tail(self) -> list[Step]:
-        """The last steps, as far as each makes what replaces an input that no later one looks at."""
+        """The final steps whose results each replace an input that no later step reads."""
         root: dict[Value | None, Value | None] = {}
         for step in self.graph.steps:
             if step.how in ("view", "views"):
@@ -444,7 +444,7 @@ class Writer:
         return found
 
     def _write_over_input(self, i: int, step: Step) -> None:
-        """A step of the tail, part by part: the input that its result replaces is free when its last part reads it."""
+        """A step of the tail, part by part: the input that its result replaces may be overwritten once its last part reads it."""
         out, parts = step.outs[0], step.body or [step]
         target = self.into[out]
         own = {v for v in step.values() if v is target or self.last[v] == i} | {
@@ -462,14 +462,14 @@ class Writer:
             self.names[out] = self.names[target]
 
     def _forget(self, i: int) -> None:
-        """Large arrays that nobody reads after step i lose their name, and so their memory."""
+        """Delete the names of large arrays that are not read after step i, which frees their memory."""
         gone = []
         for step in self.graph.steps[: i + 1]:
             for value in step.outs:
                 if value.bytes < LARGE or self.last.get(value, i) > i or value not in self.names:
                     continue
                 name = self.names.pop(value)
-                if name not in self.names.values():  # else another was written over it
+                if name not in self.names.values():  # otherwise another array was written over it
                     gone.append(name)
         if gone:
             self.lines.append(f"del {', '.join(dict.fromkeys(gone))}")
@@ -530,7 +530,7 @@ class Writer:
             self.fresh.update(v for v in final.outs if v.shape)
 
     def _makes(self, final: Step, step: Step) -> bool:
-        """Whether the result of a step is surely an array of its own."""
+        """Whether the result of a step is certainly a new array."""
         if final.how in ("kernel", "draw"):
             return True
         if final.how == "call":
@@ -538,7 +538,7 @@ class Writer:
         return final.how == "fold" and final.inputs[0].shape != final.outs[0].shape  # type: ignore[union-attr]
 
     def _dead(self, i: float, step: Step) -> list[Value]:
-        """The operands that were made here, that nobody reads from here on, and nobody looks into."""
+        """The operands that were allocated here, are not read from here on, and have no views."""
         return [
             v
             for v in step.values()
@@ -552,7 +552,7 @@ class Writer:
         return name
 
     def _several(self, i: float, step: Step) -> tuple[list[str], list[str]] | None:
-        """(the lines of a step, the names of its results), if it has such a form that gives the numbers of the rule."""
+        """(the lines of a step, the names of its results), if it has a multi-line form that reproduces the rule's numbers."""
         names = ["None" if v is None else self.names[v] for v in step.inputs]
         if step.how == "put":  # a number is written as it is
             names = [
@@ -567,12 +567,12 @@ class Writer:
         return (lines, outs) if all(self._fits(step, lines, names, outs, kind) for kind in KINDS) else None
 
     def _fits(self, step: Step, lines: list[str], names: list[str], outs: list[str], kind: str) -> bool:
-        """Whether the lines give what the rules give, on numbers of one kind."""
+        """Whether the lines reproduce the rules' results, on numbers of one kind."""
         known = {v: v.array if v.constant else sample(v, self.rng, kind) for v in step.values()}
         for part in step.body or [step]:
             if (
                 part.how == "vjp" and part.rule == "NllLossBackward0"
-            ):  # the sum of the weights is what its forward makes it
+            ):  # the sum of the weights comes from its forward
                 total: Value = part.inputs[3]  # type: ignore[assignment]
                 known[total] = total.dtype.type(part.inputs[0].shape[0])  # type: ignore[union-attr]
             if part.rule == "LogSoftmaxBackwardDataBackward0" and part is not step:
@@ -615,7 +615,7 @@ class Writer:
         return key
 
     def _right(self, step: Step, candidate: str, text: dict[Value, str]) -> bool:
-        """Whether the expression gives the bits of the rule, tried out on numbers of each kind; operand j of `text` is called _j."""
+        """Whether the expression reproduces the rule's bits, tested on numbers of each kind; operand j of `text` is called _j."""
         return all(self._agrees(step, candidate, text, kind) for kind in KINDS)
 
     def _agrees(self, step: Step, candidate: str, text: dict[Value, str], kind: str) -> bool:
@@ -647,7 +647,7 @@ class Writer:
         return len(want) == 1 and near(got, want[0]) and type(got) is type(want[0])
 
     def _over(self, i: float, step: Step, final: Step) -> str | None:
-        """The step written over an operand that nobody reads any more."""
+        """The step, written over an operand that is no longer read."""
         if not self.inplace or final.how != "call" or not final.single or any(final.casts):
             return None
         out = final.outs[0]
@@ -683,13 +683,13 @@ def _without_needless_parentheses(text: str) -> str:
 
 
 KINDS = ("usual", "edges")
-"""The kinds of numbers on which code is tried out."""
+"""The kinds of numbers on which code is tested."""
 
 EDGES = (-1.5, 0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 0.5, -30.0, 30.0)
 
 
 def sample(value: Value, rng: np.random.Generator, kind: str = "usual") -> Any:
-    """Some numbers in the shape and type of a value; "edges" are those at which rules like to differ."""
+    """Some numbers in the shape and type of a value; "edges" are those at which rules tend to differ."""
     shape, dtype = value.shape, value.dtype
     if dtype.kind == "f":
         usual = rng.uniform(0.2, 1.8, shape)

@@ -1,4 +1,4 @@
-"""A captured graph, ready to be called, and the node that a call leaves: CompiledFunctionBackward."""
+"""A captured graph, ready to be called, and the node that a call records: CompiledFunctionBackward."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from .emit import Emitted
 from .graph import Graph
 
 _KEPT = ("kept",)
-"""Not empty, so that the engine frees the node after a pass; what is freed stands in `kept`."""
+"""Not empty, so that the engine frees the node after a pass; what is freed is in `kept`."""
 
 
 class CompiledFunctionBackward(BackwardCFunction):
-    """The node of a compiled graph: a custom Function's, whose backward was written by the compiler.
+    """The node of a compiled graph: like that of a custom Function whose backward the compiler wrote.
 
     entry    the captured graph
-    kept     the arrays that its backward takes, in order; None once they are freed
-    watched  (tensor, version) for those that are the caller's own memory and must not be written until then
+    kept     the arrays that its backward takes, in order; None once freed
+    watched  (tensor, version) for those in the caller's memory, which must not be written until then
     results  the same for results, as aliases without history
     """
 
@@ -39,15 +39,15 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     @property
     def saved_tensors(self) -> Any:
-        """What is kept for the way back. Raises RuntimeError if it was freed, or overwritten since."""
+        """What is saved for the backward pass. Raises RuntimeError if it was freed, or overwritten since."""
         return tuple(wrap(x) for x in self._arrays())
 
     def unpack(self, tensors) -> list:
-        """Nothing: `vjp` takes what is kept itself."""
+        """Nothing: `vjp` reads `kept` itself."""
         return []
 
     def release(self):
-        """Drop what is kept."""
+        """Free what is kept."""
         self.kept = self.watched = self.results = None
 
     def _arrays(self) -> Any:
@@ -64,7 +64,7 @@ class CompiledFunctionBackward(BackwardCFunction):
         return kept
 
     def _overwritten(self) -> str:
-        """What the plain backward would say: of what it looks at, the first that was overwritten."""
+        """The error of the plain backward: it names the first overwritten tensor in the order in which that backward reads them."""
         found = {
             i: overwritten_text(t, None, None, version)
             for i, (t, version) in zip(self.entry.kept_inputs, self.watched, strict=True)
@@ -78,7 +78,7 @@ class CompiledFunctionBackward(BackwardCFunction):
         return found[min(found, key=lambda place: self.entry.looks.get(place, math.inf))]
 
     def vjp(self, g):
-        """Run the compiled backward; under create_graph the gradients get a history that says that it ends here."""
+        """Run the compiled backward; under create_graph the gradients get a node that raises when differentiated."""
         entry = self.entry
         if self.plain and not isinstance(g, Variable):  # the usual case: one gradient, and no history wanted
             return THREAD.state.run(entry.backward.function, *self._arrays(), g)
@@ -109,13 +109,13 @@ class CompiledFunctionBackward(BackwardCFunction):
 
 
 class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
-    """The same with one output, for which the engine has a shorter way."""
+    """The same with one output, for which the engine has a faster path."""
 
     __slots__ = ()
     plain = True
 
     def whole_pass(self, g, keep_graph):
-        """Send `g` to the leaves at once, if this node and plain leaves are the whole graph; whether that was so."""
+        """Send `g` straight to the leaves if this node and plain leaves are the whole graph; returns whether it did."""
         state = THREAD.state
         leaves = [fn for fn in self._next if fn is not NO_EDGE]
         if state.special or self.hooks is not None or len(set(leaves)) < len(leaves):
@@ -137,9 +137,9 @@ class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
 
 
 class UsedUp(CompiledFunctionBackwardOfOne):
-    """The node of a result from which a backward pass was run inside the compiled function: there is nothing left to send back.
+    """The node of a result from which a backward pass was run inside the compiled function: its graph is used up.
 
-    leaves  the inputs of the call to which it led, by their places
+    leaves  the indices of the call's inputs to which it led
     """
 
     __slots__ = ("leaves",)
@@ -154,7 +154,7 @@ class UsedUp(CompiledFunctionBackwardOfOne):
         return tuple(edges)
 
     def vjp(self, g):
-        """Not possible any more."""
+        """Always raises: the graph was freed."""
         raise RuntimeError(FREED_TEXT)
 
 
@@ -163,16 +163,16 @@ for _cls in (CompiledFunctionBackward, CompiledFunctionBackwardOfOne, UsedUp):
 
 
 class CompiledFunctionBackwardFn(Function):
-    """Stands under the gradients of a compiled function when they are recorded: they cannot be differentiated again."""
+    """The node of gradients of a compiled function under create_graph: they cannot be differentiated again."""
 
     @staticmethod
     def forward(ctx, n, *tensors):
-        """The first n tensors as they are; the others are what they depend on."""
+        """Returns the first n tensors; the others are what they depend on."""
         return tuple(t.clone() for t in tensors[:n])
 
     @staticmethod
     def backward(ctx, *grads):
-        """Not possible, in PyTorch's words."""
+        """Raises PyTorch's error."""
         raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
 
 
@@ -180,10 +180,10 @@ CompiledFunctionBackwardFn._backward_cls.__name__ = "CompiledFunctionBackwardBac
 
 
 def caller(entry: Entry) -> Callable[[tuple], Any]:
-    """What runs a captured graph on tensors for which its guards hold, and gives its output tensors.
+    """A function that runs a captured graph on tensors that pass its guards, and returns the output tensors.
 
-    With effects, it gives (output tensors, the arrays that belong to the effects).
-    All that is the same for each call is looked up here, once. What is returned raises NotAsCaptured.
+    With effects, it returns (output tensors, arrays for the effects).
+    Everything that is the same for each call is looked up here, once. The function may raise NotAsCaptured.
     """
     forward, rule, effects = entry.forward.function, entry.rule, bool(entry.effects)
     n, end = entry.n_outputs - entry.effects.outputs, entry.n_outputs
@@ -242,7 +242,7 @@ def used_up(entry: Entry, leaves: tuple) -> UsedUp:
 
 
 def _picker(places: list[int]) -> Callable[[Any], tuple]:
-    """A function that gives the elements of a sequence that stand at `places`, as a tuple."""
+    """A function that returns the elements of a sequence at `places`, as a tuple."""
     if len(places) > 1:
         return itemgetter(*places)
     if places:
@@ -253,7 +253,7 @@ def _picker(places: list[int]) -> Callable[[Any], tuple]:
 
 @dataclass
 class Entry:
-    """One captured graph with its guards and its code."""
+    """One captured graph with its guards and code."""
 
     world: guards.World
     check: Callable[..., Any]
@@ -267,21 +267,21 @@ class Entry:
     """From the output tensors to what the function returns."""
     n_outputs: int
     differentiable: list[int]
-    """The outputs that get a gradient."""
+    """The outputs that receive a gradient."""
     constant_outputs: list[int]
     kept_inputs: list[int]
     kept_outputs: list[int]
-    """What the backward takes first: these inputs, then these outputs, then what the forward returns beside them."""
+    """What the backward takes first: these inputs, then these outputs, then the extra values that the forward returns."""
     gives: list[int]
-    """The inputs that get a gradient; for the others the backward returns None."""
+    """The inputs that get a gradient; for the others, the backward returns None."""
     n_inputs: int
     history: list[tuple[str, Graph]] = field(default_factory=list)
     """The joint graph after each pass."""
     seconds: float = 0.0
     effects: Effects = field(default_factory=Effects)
-    """What a call does beside its results."""
+    """The side effects of a call."""
     looks: dict[int, int] = field(default_factory=dict)
-    """When the plain backward looks at an input, or an output (behind the inputs), that it has saved."""
+    """When the plain backward reads a saved input or output (outputs follow inputs)."""
 
     def __post_init__(self) -> None:
         self.leaves = [i for i, (_, t) in enumerate(self.world.tensors) if t.requires_grad]
@@ -293,14 +293,14 @@ class Entry:
 
 
 class Captured(Protocol):
-    """A compiled function, to those who read its graph; compiled.Compiled is one."""
+    """A compiled function as the code that reads its graph sees it, such as compiled.Compiled."""
 
     __name__: str
     fn: Callable[..., Any]
     _names: list[str]
-    """Of the parameters that can be passed by their place."""
+    """The names of the positional parameters."""
     _passes: bool
-    """Whether the graph was improved."""
+    """Whether the graph was optimized."""
 
     @property
     def entry(self) -> Entry:

@@ -1,11 +1,11 @@
-"""A captured graph as a JSON file, and back: it computes the same numbers in both directions, without the function it came from.
+"""Saves a captured graph as a JSON file and loads it: forward and backward then run without the original function.
 
     compiled.save("f.json")             after the first call
-    loaded = compiler.load("f.json")    loaded(x) runs it; loaded.parameters are the tensors the function had at hand
+    loaded = compiler.load("f.json")    loaded(x) runs it; loaded.parameters are the tensors that the function closed over
 
-The document is plain data with a version of its own (`FORMAT`, `VERSION`). Arrays stand there bit by bit. Reading is strict:
-a version, a field, a rule or a number type that is not known here is an error that names it, never a guess. No text of
-the document is ever run: what becomes source is rebuilt from the steps, and names must be plain names.
+The document is plain data with its own version (`FORMAT`, `VERSION`). Arrays are stored exactly. Reading is strict: an unknown version,
+field, rule or number type is an error that names it, never a guess. No text of the document is ever executed: source is regenerated from
+the steps, and names must be identifiers.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ Record = dict[str, Any]
 
 
 class GraphFormatError(ValueError):
-    """The document is no captured graph that this version can read; the message says where and why."""
+    """The document is not a captured graph that this version can read; the message says where and why."""
 
 
 class GraphExportError(ValueError):
-    """The graph cannot be written down; the message names the operation and its line."""
+    """The graph cannot be saved; the message names the operation and its line."""
 
 
 @dataclass
 class Argument:
     """One input of a captured graph.
 
-    name           what the function calls it: "x", "0.weight"
-    given          whether the caller passes it; the others were at hand (parameters, globals) and are kept in the file
-    requires_grad  whether it did at the capture
+    name           its name in the function: "x", "0.weight"
+    given          whether the caller passes it; the others (parameters, globals) are stored in the file
+    requires_grad  whether it required grad at the capture
     """
 
     name: str
@@ -69,16 +69,16 @@ class Argument:
 
 
 def save(compiled: Captured | OptimizedModule, path: Any) -> None:
-    """Write the newest graph of a compiled function as JSON, with the tensors it had at hand (parameters, globals).
+    """Write the newest graph of a compiled function as JSON, with the tensors that it closes over (parameters, globals).
 
-    Raises RuntimeError if there is no graph yet, GraphExportError for a step that cannot be written down, OSError of the file.
+    Raises RuntimeError if there is no graph yet, GraphExportError for a step that cannot be saved, OSError if writing fails.
     """
     text = json.dumps(document(compiled), indent=1, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 def document(compiled: Captured | OptimizedModule) -> Record:
-    """What `save` writes, as Python lists and dicts. Raises as `save` does."""
+    """What `save` writes, as Python lists and dicts. Raises like `save`."""
     compiled = code_of(compiled)
     entry = compiled.entry
     refuse_effects(entry, "saved")
@@ -113,7 +113,7 @@ def document(compiled: Captured | OptimizedModule) -> Record:
 
 
 def refuse_effects(entry: Entry, done: str) -> None:
-    """Raise GraphExportError for a graph that does more than compute its results: a file has no buffers and no generator."""
+    """Raise GraphExportError for a graph with side effects: a file has no buffers and no generator."""
     if entry.effects.views:
         raise GraphExportError(
             f"a graph whose results share their memory cannot be {done}: return a clone() of one"
@@ -147,11 +147,11 @@ _STEP_OF_A_PATH = re.compile(
 
 
 def _called(path: str, compiled: Captured) -> str:
-    """What the user calls the thing to which a guard's expression leads."""
+    """The user's name for the object that a guard's expression leads to."""
     words = []
     while path:
         found = _STEP_OF_A_PATH.match(path)
-        assert found is not None  # the last alternative takes any character
+        assert found is not None  # the last alternative matches any character
         path = path[found.end() :]
         what = {key: text for key, text in found.groupdict().items() if text is not None}
         if "arg" in what:
@@ -194,7 +194,7 @@ def _structure(entry: Entry) -> Any:
 
 
 class _Table:
-    """Numbers the values of a document, each once."""
+    """Numbers the values of a document."""
 
     def __init__(self) -> None:
         self.values: list[Record] = []
@@ -257,7 +257,7 @@ def _kind(x: Any) -> str:
 
 
 def array_to_json(x: np.ndarray) -> Record:
-    """An array, bit by bit: shape, number type, and its bytes in row-major order, least significant first, in base64."""
+    """An array, exactly: shape, number type, and its bytes in row-major order, little-endian, in base64."""
     if x.dtype.kind not in "biuf" or x.dtype.hasobject:
         raise GraphExportError(f"an array of {x.dtype} has no form in the file")
     little = np.ascontiguousarray(x).astype(x.dtype.newbyteorder("<"), copy=False)
@@ -269,7 +269,7 @@ def array_to_json(x: np.ndarray) -> Record:
 
 
 def plain_to_json(x: Any) -> Any:
-    """A plain argument: numbers, texts and None as they are, everything else as {kind: content}. Raises GraphExportError."""
+    """A plain argument: numbers, strings and None unchanged, everything else as {kind: content}. Raises GraphExportError."""
     if x is None or isinstance(x, bool | str) or type(x) is int:
         return x
     if type(x) is float:
@@ -298,9 +298,9 @@ def plain_to_json(x: Any) -> Any:
 
 
 class Loaded:
-    """A captured graph from a file: called with the tensors that the function was called with, it does what the function did.
+    """A captured graph from a file: called with tensors like those of the function, it computes what the function did.
 
-    parameters   {name: tensor} of what the function had at hand, as it was when saved; tensors of its own, with a `.grad`
+    parameters   {name: tensor} of what the function closed over, as it was when saved; new tensors, each with its own `.grad`
     arguments    the inputs, those the caller passes first
     """
 
@@ -313,7 +313,7 @@ class Loaded:
         ]
 
     def __call__(self, *tensors: Any) -> Any:
-        """Run the graph. Raises TypeError or RuntimeError for tensors unlike those of the capture."""
+        """Run the graph. Raises TypeError or RuntimeError if the tensors differ in kind from those of the capture."""
         if len(tensors) != len(self._given):
             names = ", ".join(a.name for a, _ in self._given)
             raise TypeError(
@@ -366,7 +366,7 @@ class Loaded:
 
 
 def load(path: Any) -> Loaded:
-    """Read a graph that `save` wrote. Raises GraphFormatError for what it does not know, OSError of the file."""
+    """Read a graph that `save` wrote. Raises GraphFormatError for anything unknown, OSError if reading fails."""
     text = Path(path).read_text(encoding="utf-8")
     try:
         found = json.loads(text)
@@ -376,7 +376,7 @@ def load(path: Any) -> Loaded:
 
 
 def from_document(found: Any) -> Loaded:
-    """A graph from what `document` gave. Raises GraphFormatError."""
+    """The inverse of `document`. Raises GraphFormatError."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         what = found.get("format") if isinstance(found, dict) else type(found).__name__
         raise GraphFormatError(
@@ -398,7 +398,7 @@ def from_document(found: Any) -> Loaded:
 
 
 class _Reader:
-    """Builds the graph of one document, checking all it meets."""
+    """Builds the graph of one document, checking everything."""
 
     def __init__(self, found: Record) -> None:
         self.found = found
@@ -564,7 +564,7 @@ class _Reader:
         return plan(self.found["returns"])
 
     def _counts(self, entry: Entry) -> None:
-        """Whether the parts fit together: forward returns what backward takes, and so on."""
+        """Check that the parts fit together: forward returns what backward takes, and so on."""
         kept = len(entry.kept_inputs) + len(entry.kept_outputs)
         saved = len(entry.forward_graph.outputs) - entry.n_outputs
         takes = kept + saved + len(entry.differentiable)
@@ -627,7 +627,7 @@ def _dtype(x: Any, where: str) -> np.dtype:
 
 
 def array_from_json(record: Any, where: str) -> np.ndarray:
-    """What `array_to_json` wrote. Raises GraphFormatError."""
+    """The inverse of `array_to_json`. Raises GraphFormatError."""
     _exactly(record, ("shape", "dtype", "data"), where)
     shape, dtype = _shape(record["shape"], where), _dtype(record["dtype"], where)
     try:
@@ -643,7 +643,7 @@ def array_from_json(record: Any, where: str) -> np.ndarray:
 
 
 def plain_from_json(x: Any, where: str) -> Any:
-    """What `plain_to_json` wrote. Raises GraphFormatError."""
+    """The inverse of `plain_to_json`. Raises GraphFormatError."""
     if x is None or isinstance(x, bool | str | int | float):
         return x
     if not isinstance(x, dict) or len(x) != 1:

@@ -1,22 +1,22 @@
-"""A captured computation as data: values, and the steps that make them.
+"""A captured computation as data: values, and the steps that compute them.
 
     Value   one array: its shape and number type, never its numbers (a constant has those as well)
-    Step    one operation: which rule, how it is carried out, on which values
+    Step    one operation: which rule, how it runs, on which values
     Graph   inputs, steps in order, outputs
 
-There are eleven ways to carry out a step; `run` below is the reference that everything faster is compared with.
+There are eleven ways to run a step; `run` below is the reference with which everything faster is compared.
 
     call    rule.forward(*arrays, *args)                   any operation of the rule book
-    named   torch.<name>(*tensors, *args)                  an operation that has no way back: a comparison, argmax
-    kernel  KERNELS[name](*arrays, *args)                  what an operation computes beside its result: a running mean
-    draw    KERNELS[name](*args)                           random numbers, other ones each time
-    view    the same numbers, placed otherwise             reshape, transpose, broadcast, slice, take
+    named   torch.<name>(*tensors, *args)                  an operation without a gradient: a comparison, argmax
+    kernel  KERNELS[name](*arrays, *args)                  a side computation of an operation: a running mean
+    draw    KERNELS[name](*args)                           random numbers, different each time
+    view    the same numbers, rearranged                   reshape, transpose, broadcast, slice, take
     cast    another number type
     views   several of these of one array                  split, unbind
     put     a copy with some elements replaced             a write through a view; without a base: zeros elsewhere
-    fold    summed back to the shape an operand had        (the way back of broadcasting)
-    vjp     rule.vjp(g, *saved)                            a rule whose formula is not taken apart
-    fused   several of these, one after the other          what a pass put together
+    fold    summed back to the shape an operand had        (the backward of broadcasting)
+    vjp     rule.vjp(g, *saved)                            a rule whose formula is not decomposed
+    fused   several of these in sequence                   made by a pass
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ class Value:
         self.dtype = np.dtype(dtype)
         self.name = name
         self.array = array
-        """The numbers of a constant; None for everything else."""
+        """The numbers of a constant; otherwise None."""
         self.step: Step | None = None
-        """The step that makes it; None for inputs and constants."""
+        """The step that computes it; None for inputs and constants."""
         self.written = False
         """Whether its memory is written at the end of the call: an input that is a buffer, or a view of one."""
 
     @property
     def constant(self) -> bool:
-        """Whether its numbers are known now."""
+        """Whether its numbers are known at compile time."""
         return self.array is not None
 
     @property
     def bytes(self) -> int:
-        """The memory it takes."""
+        """Its size in memory."""
         return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     def __repr__(self) -> str:
@@ -68,7 +68,7 @@ class Value:
 
 @dataclass(eq=False)
 class Step:
-    """One operation. `inputs` are Values, or None for an operand that is not there."""
+    """One operation. `inputs` are Values, or None for an absent operand."""
 
     how: str
     """One of HOWS."""
@@ -76,7 +76,7 @@ class Step:
     """The rule's node name ("MulBackward0"), or "" for a cast, a fold or a view that has none."""
     inputs: list[Value | None]
     args: tuple = ()
-    """Plain values: for a call those that `forward` takes after the arrays, for a view (kind, parameters)."""
+    """Plain values: for a call those that `forward` takes after the arrays; for a view (kind, parameters)."""
     outs: list[Value] = field(default_factory=list)
     single: bool = True
     """Whether the result is one array rather than a tuple of them."""
@@ -85,7 +85,7 @@ class Step:
     needs: tuple = ()
     """For a vjp: which operands want a gradient."""
     gives: tuple = ()
-    """For a vjp: the operands to which it sends something; `outs` are these gradients."""
+    """For a vjp: the operands that it sends gradients to; `outs` are these gradients."""
     saved: int = 0
     """For a vjp: how many of `inputs` are saved values; the others are the gradients of the outputs."""
     line: str = ""
@@ -93,9 +93,9 @@ class Step:
     part: str = "forward"
     """"forward" or "backward"."""
     of: str = ""
-    """In the backward: the node whose formula it is part of ("TanhBackward0"); "" where gradients are summed."""
+    """In the backward: the node whose formula it is part of ("TanhBackward0"); "" for sums of gradients."""
     body: list[Step] = field(default_factory=list)
-    """For fused steps: what was put together."""
+    """For fused steps: the parts."""
 
     @property
     def op(self) -> str:
@@ -113,7 +113,7 @@ class Step:
         return f"{name}_vjp" if self.how == "vjp" else name or self.how
 
     def values(self) -> Iterator[Value]:
-        """The operands that are there."""
+        """The operands that are present."""
         return (value for value in self.inputs if value is not None)
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class Graph:
         return list(seen)
 
     def named(self) -> Graph:
-        """The same graph, every value with a name of its own."""
+        """The same graph with a distinct name for every value."""
         taken = {value.name for value in self.inputs}
         number = 0
         for constant in self.constants():
@@ -179,7 +179,7 @@ class Graph:
 
 
 def run(graph: Graph, arrays: Iterable[Any]) -> list[Any]:
-    """What the graph computes for these input arrays, step by step as the rules say it."""
+    """Interpret the graph on these input arrays, step by step with the rules."""
     known: dict[Value, Any] = dict(zip(graph.inputs, arrays, strict=True))
     for step in graph.steps:
         results = perform(step, [None if v is None else known.get(v, v.array) for v in step.inputs])
@@ -194,13 +194,13 @@ def perform(step: Step, arrays: list[Any]) -> tuple[Any, ...]:
 
 
 def quietly(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function without NumPy's warnings, which PyTorch does not give."""
+    """Call a function with NumPy's warnings off: PyTorch has none."""
     with np.errstate(all="ignore"):
         return function(*args)
 
 
 def function_of(step: Step) -> Callable[..., Any]:
-    """What carries out a step: a function of its arrays."""
+    """The function of arrays that runs a step."""
     return {
         "call": _call,
         "named": _named,
@@ -217,7 +217,7 @@ def function_of(step: Step) -> Callable[..., Any]:
 
 
 class NotAsCaptured(Exception):  # noqa: N818 - no error: the call is made again without the compiled code
-    """What compiled code raises when the numbers are of a kind that its capture did not see."""
+    """Raised by compiled code when the numbers are of a kind that the capture did not see."""
 
 
 INDEXED_ALONG = frozenset(
@@ -225,7 +225,7 @@ INDEXED_ALONG = frozenset(
     for n in (0, 1)
     for name in ("IndexSelect", "Gather", "Scatter", "ScatterAdd", "ScatterReduce", "IndexAdd", "IndexCopy", "IndexFill", "IndexReduce")
 )  # fmt: skip
-"""Rules whose whole-number operand counts along the dim that is their first argument. Their functions check it before the rule runs."""
+"""Rules with integer indices along the dim that is their first argument. Their functions check these before the rule runs."""
 
 
 def _checked(forward: Callable[..., Any], step: Step) -> Callable[..., Any]:
@@ -259,7 +259,7 @@ def _named(step: Step) -> Callable[..., Any]:
 
     def named(*arrays: Any) -> Any:
         state = THREAD.state
-        watch, state.watch = state.watch, None  # whoever looks on was told of the operation this stands for
+        watch, state.watch = state.watch, None  # the watcher was told of the operation that this replaces
         state.refresh()
         try:
             return function(
@@ -301,7 +301,7 @@ def _put(step: Step) -> Callable[..., Any]:
 
 
 def placed(kind: str, what: Any) -> Callable[..., Any]:
-    """What takes a view of this kind: "reshape" and a shape, "transpose" and an order, "slice" and an index."""
+    """A function that takes a view of this kind: "reshape" and a shape, "transpose" and an order, "slice" and an index."""
     return {
         "reshape": lambda x: x.reshape(what),
         "transpose": lambda x: x.transpose(what),
@@ -348,7 +348,7 @@ def _fused(step: Step) -> Callable[..., Any]:
 
 
 def stand_in(rule: type, args: tuple, needs: tuple) -> Any:
-    """A node that leads nowhere, for rules that ask their node for plain values and for who wants a gradient."""
+    """A node that leads nowhere, for rules that read plain values from their node, or which operands want a gradient."""
     node = new(rule)
     node.args = args
     node._next = tuple([object() if needed else NO_EDGE for needed in needs])

@@ -1,9 +1,9 @@
-"""Guards: what a captured graph takes for granted, as one Python function that checks it before each call.
+"""Guards: the assumptions of a captured graph, as one Python function that checks them before each call.
 
-A capture saw one run: these shapes, these number types, this value of `scale`, this side of the `if`. So it holds for calls
-in which all that is the same. The walk below finds what the function can reach (its arguments, its closure, the globals it
-names, the attributes of modules), and for each thing one condition: a tensor's shape, type and whether it requires grad, a
-constant's value, an object's identity.
+A capture saw one run: these shapes, these number types, this value of `scale`, this side of the `if`. So it is valid for calls in which all
+of these are the same. The walk below visits everything the function can reach (its arguments, its closure, the globals it names, the
+attributes of modules), and makes one condition for each: a tensor's shape, type and whether it requires grad, a constant's value, an
+object's identity.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from ..torchlike.random import Generator
 
 CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 MOST = 3000
-"""The most things that one function may reach."""
+"""The maximum number of objects that one function may reach."""
 LIBRARY = __name__.split(".")[0]
 
 
 class UnguardedError(Exception):
-    """Something that the function can reach and that no condition describes."""
+    """The function can reach something that no condition describes."""
 
 
 @dataclass
 class Condition:
-    """One thing that must be as it was."""
+    """One thing that must not have changed."""
 
     text: str
-    """A Python expression over `args`, `kwargs`, `fn` and what `space` holds."""
+    """A Python expression over `args`, `kwargs`, `fn` and the names in `space`."""
     says: str
     """What it means: "the shape of x is (2, 3)"."""
 
 
 @dataclass
 class World:
-    """What a function can reach: the tensors, with the expressions that find them again, and the conditions."""
+    """What a function can reach: the tensors, with the expressions that lead to them, and the conditions."""
 
     conditions: list[Condition] = field(default_factory=list)
     tensors: list[tuple[str, Any]] = field(default_factory=list)
     """(expression, tensor), each tensor once: arguments first."""
     explicit: int = 0
-    """How many of these are arguments."""
+    """How many of them are arguments."""
     space: dict[str, Any] = field(default_factory=dict)
     generators: list[Any] = field(default_factory=list)
     """The generators of random numbers that the function can reach."""
@@ -76,7 +76,7 @@ class World:
         ]
 
     def same_tensors(self, args: tuple, kwargs: dict, fn: Any) -> bool:
-        """Whether each tensor is still the one that was found there."""
+        """Whether each expression still leads to the same tensor."""
         space = {**self.space, "args": args, "kwargs": kwargs, "fn": fn}
         return all(eval(path, space) is t for path, t in self.tensors)
 
@@ -88,11 +88,11 @@ class _Walk:
         self.keep: list[Any] = []
         self.modules: list[tuple[types.ModuleType, str, str]] = []
         self.optimizers: list[tuple[Any, str, str]] = []  # and schedulers of learning rates
-        self.read: set[int] = set()  # ids of the code that was met
-        self.spoken: set[str] = set()  # the global names and attributes that the code met so far speaks of
+        self.read: set[int] = set()  # ids of the code objects visited
+        self.spoken: set[str] = set()  # the global names and attributes that the visited code mentions
 
     def visit(self, thing: Any, path: str, name: str) -> None:
-        """Note the conditions of `thing`, which `path` leads to and which people call `name`."""
+        """Add the conditions for `thing`, which `path` leads to and which messages call `name`."""
         world = self.world
         if isinstance(thing, CONSTANTS):
             self._constant(thing, path, name)
@@ -156,7 +156,7 @@ class _Walk:
                 self._say(f"len({path}) == {len(thing)}", f"{name} has {len(thing)} elements")
 
     def finish(self) -> None:
-        """Visit what the code speaks of in the user's modules; that may bring more code to light."""
+        """Visit what the code mentions in the user's modules, which may reveal more code."""
         done: set[tuple[int, str]] = set()
         while True:
             open_ = [
@@ -174,7 +174,7 @@ class _Walk:
                 self.visit(vars(module)[key], f"{path}.__dict__[{key!r}]", f"{name}.{key}")
 
     def _optimizer(self, thing: Any, path: str, name: str) -> None:
-        """What the code can ask an optimizer for: its settings. A scheduler gives others each time."""
+        """What the code can read from an optimizer: its settings. A scheduler changes them each time."""
         if hasattr(thing, "param_groups"):
             if "param_groups" in self.spoken:
                 self.visit(thing.param_groups, f"{path}.param_groups", f"{name}.param_groups")
@@ -203,7 +203,7 @@ class _Walk:
             plain = type(thing) in (int, float) and bool(np.isfinite(thing))
             plain |= type(thing) is str and not set("[.") & set(
                 thing
-            )  # else it could read like one of the paths
+            )  # otherwise it could look like one of the paths
             value = repr(thing) if plain else self.world.bind(thing)
             sign = ""
             if type(thing) is float and thing == 0:
@@ -261,7 +261,7 @@ class _Walk:
                 self._class(cls, self.world.bind(cls), cls.__name__)
 
     def _class(self, cls: type, path: str, name: str) -> None:
-        """The attributes that a user's class has itself, and what its methods speak of."""
+        """The attributes of a user's class, and what its methods mention."""
         for key, item in list(vars(cls).items()):
             where = f"{path}.__dict__[{key!r}]"
             if key in ("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__"):
@@ -314,7 +314,7 @@ class _Walk:
 
 
 def _names(code: types.CodeType) -> list[str]:
-    """The global names and attributes that a function's code, and the functions defined in it, speak of."""
+    """The global names and attributes that a function's code mentions, including nested functions."""
     found = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -323,7 +323,7 @@ def _names(code: types.CodeType) -> list[str]:
 
 
 def _written(code: types.CodeType) -> list[str]:
-    """The globals that a function's code, and the functions defined in it, assign or delete."""
+    """The globals that a function's code assigns or deletes, including nested functions."""
     found = [
         str(step.argval)
         for step in dis.get_instructions(code)
@@ -336,7 +336,7 @@ def _written(code: types.CodeType) -> list[str]:
 
 
 def _users(module: str | None) -> bool:
-    """Whether a module is neither ours nor Python's nor NumPy's."""
+    """Whether a module is the user's: neither ours nor Python's nor NumPy's."""
     top = (module or "").split(".")[0]
     return bool(top) and not _ours(top) and (top == "__main__" or top not in sys.stdlib_module_names)
 
@@ -350,7 +350,7 @@ def _library(module: str | None) -> bool:
 
 
 def _fixed(thing: Any) -> bool:
-    """Things that stay what they are: modules, classes, built-in functions, number types."""
+    """Immutable things: modules, classes, built-in functions, number types."""
     return (
         isinstance(thing, types.ModuleType | type | types.BuiltinFunctionType | np.ufunc | np.dtype)
         or (type(thing).__module__.split(".")[0] == LIBRARY and not hasattr(thing, "_parameters"))
@@ -359,7 +359,7 @@ def _fixed(thing: Any) -> bool:
 
 
 def world_of(fn: Any, args: tuple, kwargs: dict, names: list[str]) -> World:
-    """All that a call `fn(*args, **kwargs)` can reach. Raises UnguardedError."""
+    """Everything that a call `fn(*args, **kwargs)` can reach. Raises UnguardedError."""
     walk = _Walk()
     for i, arg in enumerate(args):
         walk.visit(arg, f"args[{i}]", names[i] if i < len(names) else f"argument {i + 1}")
@@ -395,7 +395,7 @@ def world_of(fn: Any, args: tuple, kwargs: dict, names: list[str]) -> World:
 
 
 def waits_for_gradient(t: Any, empty: bool) -> bool:
-    """Whether a leaf takes a gradient with nobody looking on, and, if asked, has none yet."""
+    """Whether a leaf takes a gradient without hooks and, if asked, has no gradient yet."""
     meta, edge = t._meta, t._edge
     if meta is None:
         return True
@@ -414,7 +414,7 @@ def waits_for_gradient(t: Any, empty: bool) -> bool:
 
 
 def gradients(world: World, filled: Container[int], empty: Container[int]) -> list[Condition]:
-    """For the tensors (by id) whose `.grad` a backward pass inside fills: that it may, and that it is None where it has to be."""
+    """The conditions on tensors (by id) whose `.grad` a backward pass inside fills: that it may, and that it is None where it must be."""
     check = world.bind(waits_for_gradient)
     return [
         Condition(
@@ -427,7 +427,7 @@ def gradients(world: World, filled: Container[int], empty: Container[int]) -> li
 
 
 def layouts(world: World) -> list[Condition]:
-    """That each tensor lies in memory as it did."""
+    """The conditions that each tensor has the same memory layout."""
     return [
         Condition(
             f"{path}._data.strides == {t._data.strides}", f"the strides of {path} are {t._data.strides} bytes"
@@ -437,7 +437,7 @@ def layouts(world: World) -> list[Condition]:
 
 
 def guard_function(world: World) -> tuple[Callable[..., Any], str]:
-    """(check, source): `check(args, kwargs, fn)` gives the tensors if all conditions hold, else None."""
+    """(check, source): `check(args, kwargs, fn)` returns the tensors if all conditions hold, otherwise None."""
     names = {path: f"x{i}" for i, (path, _) in enumerate(world.tensors)}
     tests = "\n            and ".join(condition.text for condition in world.conditions)
     if names:  # each is looked up once
@@ -461,7 +461,7 @@ def guard_function(world: World) -> tuple[Callable[..., Any], str]:
 
 
 def broken(world: World, args: tuple, kwargs: dict, fn: Any) -> list[str]:
-    """The conditions that do not hold for a call, in words."""
+    """The failed conditions of a call, in words."""
     found = []
     for condition in world.conditions:
         try:
@@ -474,6 +474,6 @@ def broken(world: World, args: tuple, kwargs: dict, fn: Any) -> list[str]:
 
 
 def nearest_miss(worlds: Iterable[World], args: tuple, kwargs: dict, fn: Any) -> str:
-    """What a call differs in from the capture it is most like: the first condition that it breaks there, in words."""
+    """How a call differs from the closest capture: the first condition of it that fails, in words."""
     found = min((broken(world, args, kwargs, fn) for world in worlds), key=len)
     return found[0] if found else ""

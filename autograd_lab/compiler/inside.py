@@ -1,12 +1,11 @@
-"""A call watched as a whole, with the backward passes that are run inside it (a training step, say).
+"""Watches a call as a whole, including backward passes inside it, as in a training step.
 
-When such a pass begins, the backward of what was recorded so far is written down as further steps (joint.py), and what it
-leaves in `.grad` are values of the graph like any others.
+When such a pass begins, the backward of what was recorded so far is traced as further steps (joint.py), and the gradients that it leaves in
+`.grad` are values of the graph like any others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,26 +19,20 @@ from .joint import UnsupportedError, backward_of
 class CallWatcher(Watcher):
     """Watches a function at its first call."""
 
-    def __init__(
-        self,
-        inputs: dict[int, Value],
-        keep: Iterable[Any] = (),
-        writable: Iterable[Any] = (),
-        recorder: Any = None,
-    ) -> None:
-        super().__init__(inputs, keep, writable, recorder)
+    def __init__(self, inputs: dict[int, Value], *others: Any) -> None:
+        super().__init__(inputs, *others)
         self._given = [(t, inputs[id(t)]) for t in self.tape.keep if id(t) in inputs]
-        self._root: Any = None  # from where a backward pass is asked for
-        self._filled: list[tuple[Any, Value]] = []  # what the pass that runs brings to which leaf
+        self._root: Any = None  # the tensor from which a backward pass starts
+        self._filled: list[tuple[Any, Value]] = []  # (leaf, value) for the gradients of the running pass
 
     def asked(self, outputs: Any, inputs: Any) -> None:
-        """A backward pass was asked for inside: from several tensors, or to chosen ones, it cannot be captured."""
+        """A backward pass was requested inside: from several tensors, or with `inputs`, it cannot be captured."""
         self._root = outputs[0] if len(outputs) == 1 else None
         if inputs is not None or not isinstance(self._root, Variable):
             self.stop("a backward pass from several tensors, or to chosen ones, is run inside")
 
     def pass_started(self, run: Any, roots: list, call: str) -> None:
-        """A backward pass begins: the way back of all that was recorded so far becomes steps, while the nodes still know it."""
+        """A backward pass begins: trace the backward of everything recorded so far, while the nodes still have their saved values."""
         root, seed = self.tape.values.get(id(self._root)), roots[0][1]
         if self.tape.breaks or self.tape.drawn_at:
             return None
@@ -67,7 +60,7 @@ class CallWatcher(Watcher):
         return None
 
     def _fill(self, leaf: Any, g: Value) -> bool:
-        """Note that a pass brings `g` to a leaf; whether that can be captured."""
+        """Note that a pass adds `g` to a leaf; returns whether that can be captured."""
         if not leaf.is_leaf or hooks_on(leaf):
             self.stop("a backward pass inside goes on beyond the call, or meets a hook")
             return False
@@ -92,7 +85,7 @@ class CallWatcher(Watcher):
         return True
 
     def pass_done(self, run: Any) -> None:
-        """It is over: what stands in `.grad` now are the values worked out at its beginning."""
+        """It is over: `.grad` now holds the values traced at its beginning."""
         for leaf, g in self._filled:
             grad = leaf._meta.grad
             self.tape.values[id(grad)] = g

@@ -1,9 +1,8 @@
-"""The joint graph: the captured forward, and behind it the backward that its rules make.
+"""The joint graph: the captured forward, followed by the backward derived from its rules.
 
-The way back is walked as the engine walks it, newest node first, sums where paths meet. But no numbers flow: each
-node's rule is asked for its formula, on tensors that a watcher follows, and the operations it is made of become steps.
-A rule that computes beside the operations (with a mask it makes itself, say) keeps its formula to itself: then the whole rule
-is one step, `..._vjp`, which calls it on arrays just as the engine does.
+The graph is walked as in the engine, newest node first, with sums where paths meet. But no gradients flow: each node's VJP is traced on
+tensors that a watcher follows, and its operations become steps. A VJP that computes outside of operations (with a mask of its own, say)
+cannot be traced: then the whole rule is one step, `..._vjp`, which calls it on arrays just as the engine does.
 """
 
 from __future__ import annotations
@@ -33,12 +32,13 @@ OPENED = frozenset(
         "Rad2Deg", "Rsub", "Addcmul", "Flip",
     )
 )  # fmt: skip
-"""Rules whose formula is the same whatever the numbers are. All others stay whole: a formula may look at its values (is one of
-them zero? which is the largest?), and one look says nothing about the next. A rule belongs here after that was read in its vjp."""
+"""Rules whose formula does not depend on the numbers. All others stay whole: a formula may branch on its values (is one of them zero? which
+is the largest?), and one trace says nothing about the next. Add a rule here only after reading its vjp.
+"""
 
 
 class UnsupportedError(Exception):
-    """A node whose way back cannot be written down; `line` is that of its operation."""
+    """A node whose backward cannot be traced; `line` is that of its operation."""
 
     line = ""
 
@@ -46,9 +46,9 @@ class UnsupportedError(Exception):
 def backward_of(
     tape: Tape, outputs: list[Value], wanted: list[Value]
 ) -> tuple[list[Value], list[Step], list[Value | None]]:
-    """(gradients of the outputs, the steps of the way back, gradients of the wanted values).
+    """(gradients of the outputs, the backward steps, gradients of the wanted values).
 
-    A gradient is None where nothing depends on the value. Raises UnsupportedError.
+    A gradient is None if nothing depends on the value. Raises UnsupportedError.
     """
     rng = np.random.default_rng(0)
     given = [Value(out.shape, out.dtype, f"g_{out.name or i}") for i, out in enumerate(outputs)]
@@ -92,7 +92,7 @@ def _way_back(
     steps: list[Step],
     rng: np.random.Generator,
 ) -> list[tuple[Value, Value]]:
-    """What one node sends: (operand, gradient) for each that wants one. Its steps are appended to `steps`."""
+    """The gradients that one node sends: (operand, gradient) for each that wants one. Its steps are appended to `steps`."""
     if isinstance(node, Placed):
         assert slots[0] is not None  # it has one result
         return _way_back_of_a_place(step, node, slots[0], steps)
@@ -121,8 +121,8 @@ def _way_back(
 
 
 def _way_back_of_a_place(step: Step, node: Placed, g: Value, steps: list[Step]) -> list[tuple[Value, Value]]:
-    """Of a base put together: its old value gets the gradient without the elements replaced, the piece these elements.
-    Of a view looked up again: its base gets the gradient where the view lies, and zero elsewhere.
+    """The backward of an inserted step. Of a base with replaced elements: the old base gets the gradient without these elements, the piece
+    gets them. Of a view taken again: its base gets the gradient at the view's elements, and zero elsewhere.
     """
     kind, what = node.kind
 
@@ -135,7 +135,7 @@ def _way_back_of_a_place(step: Step, node: Placed, g: Value, steps: list[Step]) 
     operands = step.inputs
     if step.how == "put":
         whole, piece = operands
-        assert whole is not None  # the capture gives it both
+        assert whole is not None  # the capture gives it both operands
         assert piece is not None
         zero = Value((), g.dtype, array=g.dtype.type(0))
         found = [(piece, make("view", [g], node.kind, piece.shape))]
@@ -156,7 +156,7 @@ def _way_back_of_a_place(step: Step, node: Placed, g: Value, steps: list[Step]) 
 
 
 def _fitted(g: Value, operand: Value, steps: list[Step], line: str) -> Value:
-    """`g` in the shape and number type of its operand: broadcasting and promotion undone."""
+    """`g` in the shape and number type of its operand: undoes broadcasting and promotion."""
     if g.shape != operand.shape:
         out = Value(operand.shape, g.dtype)
         steps.append(Step("fold", "", [g], (operand.shape,), [out], line=line, part="backward"))
@@ -169,7 +169,7 @@ def _fitted(g: Value, operand: Value, steps: list[Step], line: str) -> Value:
 
 
 def _saved_of(step: Step, node: Any, inputs: tuple, outputs: tuple) -> list[Any]:
-    """What the node keeps, in its order: Values of the graph, or plain values (None, numbers)."""
+    """What the node saves, in its order: Values of the graph, or plain values (None, numbers)."""
     plan = list(getattr(type(node), "save_plan", ()))
     found: list[Any] = []
     for i, kept in enumerate(node.saved):
@@ -179,9 +179,9 @@ def _saved_of(step: Step, node: Any, inputs: tuple, outputs: tuple) -> list[Any]
             found.append(kept)
             continue
         fit = _itself(step, kept, inputs, outputs)
-        if fit is None and i < len(plan):  # an in-place operation keeps a copy of what it wrote over
+        if fit is None and i < len(plan):  # an in-place operation saves a copy of what it wrote over
             where, nr, _users = plan[i]
-            operands = [*step.inputs, *step.outs[1:]]  # behind the operands stand the further results
+            operands = [*step.inputs, *step.outs[1:]]  # further results follow the operands
             fit = operands[where] if where is not None else step.outs[nr]
         if fit is None or fit.shape != np.shape(kept._data) or fit.dtype != np.asarray(kept._data).dtype:
             raise UnsupportedError(f"{step.op} saves something that is neither an operand nor a result")
@@ -190,7 +190,7 @@ def _saved_of(step: Step, node: Any, inputs: tuple, outputs: tuple) -> list[Any]
 
 
 def _itself(step: Step, kept: Any, inputs: tuple, outputs: tuple) -> Value | None:
-    """The operand or result of a step that a saved tensor is, or is an alias of."""
+    """The operand or result of a step that a saved tensor is or aliases."""
     for t, value in zip(outputs, step.outs, strict=False):
         if t is kept or t._data is kept._data:
             return value
@@ -201,7 +201,7 @@ def _itself(step: Step, kept: Any, inputs: tuple, outputs: tuple) -> Value | Non
 
 
 def _stuffed(value: Any, rng: np.random.Generator) -> Any:
-    """Numbers for a value that is only a shape: all different, some negative, none twice the same in two calls."""
+    """Numbers for a value of which only the shape is known: all different, some negative, different in each call."""
     if value.constant:
         return value.array
     shape, dtype = value.shape, value.dtype
@@ -215,9 +215,9 @@ def _stuffed(value: Any, rng: np.random.Generator) -> Any:
 def _trace(
     step: Step, node: Any, slots: list[Value | None], saved: list[Any], rng: np.random.Generator
 ) -> tuple[list[Step], list[Value | None]] | None:
-    """The rule's formula as steps, or None if it does something that is no operation.
+    """The rule's formula as steps, or None if it does something that is not an operation.
 
-    It is asked twice, on different numbers: both times it must do the same, with the same constants.
+    It is traced twice, on different numbers: both traces must be the same, with the same constants.
     """
     first, second = (_ask(step, node, slots, saved, rng) for _ in range(2))
     if first is None or second is None or not _same_tapes(first[0], second[0]):
@@ -227,7 +227,7 @@ def _trace(
     try:
         again = ir.run(own, [arrays[v] for v in known])
         on_arrays = _on_arrays(step, node, [arrays.get(s) for s in slots], saved, arrays)
-    except Exception:  # the formula needs what only the engine gives it: then it stays whole
+    except Exception:  # the formula needs something only the engine provides: then it stays whole
         return None
     for mine, theirs in zip(again, on_arrays, strict=False):
         if (mine is None) != (theirs is None):
@@ -259,10 +259,10 @@ def _ask(step: Step, node: Any, slots: list[Value | None], saved: list[Any], rng
                 grads = recorded_vjp(type(node))(node, tensors[slots[0]], *given)  # type: ignore[index]
             finally:
                 state.running = outer
-    except Exception:  # a formula that is not for tensors: it stays whole
+    except Exception:  # a formula that does not work on tensors: it stays whole
         return None
     if watcher.tape.breaks or any(np.ndim(v.array) and np.any(v.array) for v, _ in watcher.tape.strangers):
-        return None  # an array made beside the operations: zeros may be, they hold nothing
+        return None  # an array made outside of operations: only zeros may be, they carry no information
     grads = grads if isinstance(grads, tuple) else (grads,)
     if any(g is not None and not isinstance(g, Variable) for g in grads):
         return None
@@ -270,7 +270,7 @@ def _ask(step: Step, node: Any, slots: list[Value | None], saved: list[Any], rng
 
 
 def _same_tapes(a: Tape, b: Tape) -> bool:
-    """Whether two runs made the same steps with the same plain values and constants."""
+    """Whether two traces have the same steps with the same plain values and constants."""
     if len(a.steps) != len(b.steps) or len(a.strangers) != len(b.strangers):
         return False
     number = [{}, {}]  # type: list[dict[Value, int]]
@@ -296,7 +296,7 @@ def _same_tapes(a: Tape, b: Tape) -> bool:
 
 
 def same_plain(a: Any, b: Any) -> bool:
-    """Whether two plain arguments are the same: arrays bit by bit, nan equal to nan."""
+    """Whether two plain arguments are equal: arrays bit by bit, nan equal to nan."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray | np.generic):

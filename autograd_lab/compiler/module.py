@@ -1,4 +1,4 @@
-"""What torch.compile makes of a module: a module again, with the parameters of the one it was made from."""
+"""What torch.compile returns for a module: another module that shares its parameters."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _OF_THE_CODE = frozenset([
     "__name__", "backward_source", "breaks", "entries", "entry", "fn", "forward_source", "fullgraph", "graph", "guard_source",
     "misses", "save", "to_onnx",
 ])  # fmt: skip
-"""What is asked of the compiled code, unless the module has something of that name itself."""
+"""Attributes that come from the compiled code, unless the module itself has one of that name."""
 
 
 class OptimizedModule(Module):
     """A compiled module (`torch.compile` of an nn.Module).
 
-    Calling it runs the compiled code; its parameters, buffers, mode and all other attributes are those of the module it was made
-    from, which stays usable by itself and is its one child, `_orig_mod`: so the names in its state_dict begin with `_orig_mod.`,
-    as PyTorch's do. What a compiled function shows (`graph`, `forward_source`, `breaks`, ...) it shows as well.
+    Calling it runs the compiled code. It shares parameters, buffers, mode and all other attributes with the original module, which stays
+    usable and is its only child, `_orig_mod`: so the names in its state_dict begin with `_orig_mod.`, as in PyTorch. It also has the
+    attributes of a compiled function (`graph`, `forward_source`, `breaks`, ...).
     """
 
     def __init__(self, compiled: Any) -> None:
@@ -33,7 +33,7 @@ class OptimizedModule(Module):
 
     @property
     def training(self) -> bool:  # type: ignore[override]
-        """The mode of the module it was made from."""
+        """The mode of the original module."""
         return self._orig_mod.training
 
     @training.setter
@@ -75,7 +75,7 @@ class OptimizedModule(Module):
 
 
 def code_of(compiled: Captured | OptimizedModule) -> Captured:
-    """The compiled code itself, of a compiled function or module."""
+    """The Compiled object behind a compiled function or module."""
     return compiled._compiled if isinstance(compiled, OptimizedModule) else compiled
 
 

@@ -1,10 +1,10 @@
-"""The captured forward as an ONNX model, for the operations that ONNX has as well.
+"""Exports the captured forward as an ONNX model, for operations that ONNX has.
 
     compiled.to_onnx("f.onnx")      after the first call; needs the package `onnx` (pip install "autograd_lab[onnx]")
 
-Arguments become inputs of the same names, what the function had at hand (parameters, globals) becomes initializers, exact to the
-bit. One step becomes one ONNX operator, or a few where ONNX says it in more words. There is no guessing: a step without a
-counterpart is an error that names it and its line. The backward is not exported; ONNX models are for running.
+Arguments become inputs with the same names; tensors that the function closes over (parameters, globals) become initializers, exact to the
+bit. One step becomes one ONNX operator, or a few if ONNX has no single one. Nothing is guessed: a step without a counterpart is an error
+that names it and its line. The backward is not exported; ONNX models are for inference.
 
 Operators and their attributes are those of opset 20 (https://onnx.ai/onnx/operators/).
 """
@@ -35,7 +35,7 @@ SAME = {
     "MaximumBackward0": "Max", "MinimumBackward0": "Min", "CloneBackward0": "Identity", "AliasBackward0": "Identity",
     "PreluKernelBackward0": "PRelu",
 }  # fmt: skip
-"""Rules that are one ONNX operator with the same operands and no attributes."""
+"""Rules that correspond to one ONNX operator with the same operands and no attributes."""
 
 COMPARISONS = {"gt": "Greater", "lt": "Less", "ge": "GreaterOrEqual", "le": "LessOrEqual", "eq": "Equal"}
 REDUCED = {
@@ -53,12 +53,12 @@ WHOLE = {
 
 
 def save_onnx(compiled: Captured | OptimizedModule, path: Any) -> None:
-    """Write the forward of the newest graph as an ONNX file. Raises as `model` does, and OSError of the file."""
+    """Write the forward of the newest graph as an ONNX file. Raises like `model`, and OSError if writing fails."""
     Path(path).write_bytes(model(compiled).SerializeToString())
 
 
 def model(compiled: Captured | OptimizedModule) -> Any:
-    """The forward of the newest graph as an onnx.ModelProto, checked by onnx's own checker.
+    """The forward of the newest graph as an onnx.ModelProto, validated by onnx's checker.
 
     Raises RuntimeError if there is no graph yet, ImportError without the package onnx, GraphExportError for an operation that
     ONNX does not have.
@@ -126,7 +126,7 @@ class _Book:
         return int(self.onnx.helper.np_dtype_to_tensor_dtype(dtype))
 
     def name(self, value: Value) -> str:
-        """What a value is called in the model; a constant is put there at its first use."""
+        """The name of a value in the model; a constant is added at its first use."""
         known = self.names.get(value)
         if known is None:
             known = (
@@ -150,13 +150,13 @@ class _Book:
         return self.constant(np.array(numbers, np.int64))
 
     def add(self, op: str, inputs: list[str], out: str | None = None, **attributes: Any) -> str:
-        """One operator; returns the name of its (first) result."""
+        """Add one operator; returns the name of its (first) result."""
         out = out or f"n{len(self.nodes)}_{len(self.initializers)}"
         self.nodes.append(self.onnx.helper.make_node(op, inputs, [out], **attributes))
         return out
 
     def step(self, step: Step) -> None:
-        """The operators of one step."""
+        """Add the operators of one step."""
         out = step.outs[0]
         if step.how == "views":
             for value, (kind, what) in zip(step.outs, step.args, strict=True):
@@ -188,7 +188,7 @@ class _Book:
             raise self.missing(step)
 
     def meeting(self, step: Step) -> list[Any]:
-        """The number types in which the operands of a pointwise step meet: ONNX converts none by itself."""
+        """The number types to which the operands of a pointwise step are cast: ONNX casts nothing implicitly."""
         if not (
             step.rule in SAME
             or step.rule in ("AddBackward0", "SubBackward0", "WhereBackward0", *COMPARISONS, "ne")
@@ -223,7 +223,7 @@ class _Book:
         self.add(REDUCED[step.rule], [x, *axes], self.name(step.outs[0]), keepdims=int(bool(keep)))
 
     def view(self, step: Step, kind: str, what: Any, out: Value) -> None:
-        """The same numbers placed otherwise."""
+        """Add a view: the same numbers, rearranged."""
         value = step.inputs[0]
         assert value is not None
         x, made = self.name(value), self.name(out)
@@ -414,6 +414,6 @@ WRITERS: dict[str, Write] = {
     "RsqrtBackward0": lambda book, step, names, out: book.add("Reciprocal", [book.add("Sqrt", names)], out),
     "SquareBackward0": lambda book, step, names, out: book.add("Mul", [names[0], names[0]], out),
 }
-"""Rules that ONNX says with attributes, or with more than one operator."""
+"""Rules that need attributes or more than one operator in ONNX."""
 
 __all__ = ["OPSET", "model", "save_onnx"]

@@ -1,7 +1,7 @@
-"""A compiled call opened: the lines of its NumPy source, carried out one by one, with what each reads and makes.
+"""Runs the NumPy source of a compiled call line by line, and tells what each line reads and makes.
 
-The lines are those of the function that ran, executed in its own namespace; nothing is computed in another way. Each
-line knows the steps of the graph it was written for, and these the rules and the lines of the user's code they come from.
+The lines are those of the function that ran, executed in its own namespace; nothing is computed differently. Each line knows the graph
+steps it was generated for, and these know their rules and the lines of user code they come from.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Line:
 
     text    the source
     reads   (name, array) for the values it reads, as they were before it ran
-    makes   (name, array) for what it makes or writes over
-    steps   what it was written for, in the order in which it is computed
+    makes   (name, array) for the values it makes or overwrites
+    steps   the steps it was generated for, in order of computation
     """
 
     text: str
@@ -36,7 +36,7 @@ class Line:
 
 
 class _Noting(Writer):
-    """Writes as the Writer does, and notes for which step each line was written."""
+    """A Writer that also notes the step for which each line was written."""
 
     def emitted(self) -> Emitted:
         self.origins: list[Step] = []
@@ -51,7 +51,7 @@ _ORIGINS: WeakKeyDictionary[Emitted, list[list[Step]]] = WeakKeyDictionary()
 
 
 def origins(graph: Graph, emitted: Emitted, name: str) -> list[list[Step]]:
-    """For each line of the body of an emitted function, the steps it was written for; [] where that is not known."""
+    """For each line of the body of an emitted function, the steps it was written for; [] if unknown."""
     found = _ORIGINS.get(emitted)
     if found is None:
         found = []
@@ -126,9 +126,9 @@ def forward_lines(node: Any, arrays: list[Any]) -> list[Line]:
 
 
 def backward_lines(node: Any, slots: list[Any]) -> list[Line]:
-    """The lines of the backward of a CompiledFunctionBackward, while what it keeps is still there.
+    """The lines of the backward of a CompiledFunctionBackward, unless its saved values were freed.
 
-    slots   the gradients of its outputs, None where there is none
+    slots   the gradients of its outputs, or None
     """
     entry = node.entry
     given = []
@@ -145,7 +145,7 @@ def backward_lines(node: Any, slots: list[Any]) -> list[Line]:
 
 
 def kept_values(node: Any, outputs: tuple) -> list[tuple[str, Any, int]]:
-    """What a CompiledFunctionBackward keeps: (its name in the source, the tensor or the array of its own, version)."""
+    """What a CompiledFunctionBackward saves: (its name in the source, the tensor or array, version)."""
     entry = node.entry
     names = [v.name for v in entry.backward_graph.inputs[: len(node.kept)]]
     tensors = [*node.watched, *[(outputs[i], 0) for i in entry.kept_outputs if i < len(outputs)]]

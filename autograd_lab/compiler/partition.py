@@ -1,15 +1,15 @@
-"""Forward and backward apart: what is saved for the way back, and what is computed again.
+"""Splits the joint graph into forward and backward: what is saved, and what is recomputed.
 
-Whatever the way back reads of the forward must be saved, or be computed again from something that is. Which is best is
-a least cut. Each value is a pipe from its own "in" to its own "out", as wide as it costs to save it:
+Whatever the backward reads from the forward must be saved, or recomputed from something that is. The best choice is a minimum cut. Each
+value is an edge from its own "in" to its own "out", with the cost of saving it as its capacity:
 
-    source -> in      how much it costs to compute the value again; no limit if that must not be (a matrix product)
-    in -> out         how much it costs to save it: its bytes; nearly nothing for what is there anyway
-    out -> in         from a value to those computed from it: no limit, for one cannot be computed again without the other
-    out -> sink       no limit, if the way back reads it
+    source -> in      the cost of recomputing the value; infinite if it must not be recomputed (a matrix product)
+    in -> out         the cost of saving it: its bytes; nearly nothing for what is kept anyway
+    out -> in         from a value to those computed from it: infinite, since they cannot be recomputed without it
+    out -> sink       infinite, if the backward reads it
 
-The pipes that limit the flow from source to sink are cut: those from "in" to "out" are saved, those from the source are computed
-again. (The idea is that of PyTorch's min_cut_rematerialization_partition.)
+Of the edges in the minimum cut, those from "in" to "out" are values to save, those from the source are values to recompute. (The idea is
+that of PyTorch's min_cut_rematerialization_partition.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .graph import Graph, Step, Value
 from .passes import pointwise
 
 RECOMPUTE_FROM = 1 << 16
-"""What one more call of NumPy costs, in bytes of memory: smaller values are not worth computing again."""
+"""The cost of one more NumPy call, in bytes of memory: smaller values are not worth recomputing."""
 
 SLOW = frozenset(
     f"{name}Backward0"
@@ -34,11 +34,11 @@ SLOW = frozenset(
 def split(
     graph: Graph, n_inputs: int, n_outputs: int, *, recompute_from: float = RECOMPUTE_FROM
 ) -> tuple[Graph, Graph, list[Value]]:
-    """(forward, backward, saved): the joint graph cut in two.
+    """Split the joint graph in two: (forward, backward, saved).
 
     forward   takes the inputs and returns the outputs, then the saved values
     backward  takes the saved values, then the gradients of the outputs, and returns the gradients of the inputs
-    recompute_from   the bytes that a call of NumPy is worth; math.inf: compute nothing again but views
+    recompute_from   the bytes that a NumPy call is worth; math.inf: recompute only views
     """
     outputs, grads = graph.outputs[:n_outputs], graph.outputs[n_outputs:]
     inputs, given = graph.inputs[:n_inputs], graph.inputs[n_inputs:]
@@ -62,7 +62,7 @@ def split(
 
 
 def _when_needed(steps: list[Step], late: set[Step], grads: list[Any]) -> list[Step]:
-    """The steps of the backward, each that computes something again just before its first reader."""
+    """The steps of the backward, with each recomputing step just before its first reader."""
     makers = {out: step for step in steps if step not in late for out in step.outs}
     order: dict[Step, None] = {}
 
@@ -85,7 +85,7 @@ def _when_needed(steps: list[Step], late: set[Step], grads: list[Any]) -> list[S
 
 
 def _makers(graph: Graph, wanted: list[Any], known: set[Value]) -> set[Step]:
-    """The steps without which the wanted values cannot be."""
+    """The steps that the wanted values depend on."""
     read = {v for v in wanted if v is not None and v not in known}
     found = set()
     for step in reversed(graph.steps):
@@ -98,7 +98,7 @@ def _makers(graph: Graph, wanted: list[Any], known: set[Value]) -> set[Step]:
 def _cheapest(
     graph: Graph, needed: list[Value], inputs: set[Value], outputs: list[Any], ahead: set[Step], call: float
 ) -> tuple[list[Value], set[Value]]:
-    """(what to save, what to compute again) so that all `needed` values are there on the way back."""
+    """(what to save, what to recompute) so that all `needed` values are available in the backward."""
     made_by = {out: step for step in graph.steps for out in step.outs}
     there = inputs | {v for v in outputs if v is not None}
     pipes: dict[Any, dict[Any, float]] = {"source": {}, "sink": {}}
@@ -129,21 +129,21 @@ def _cheapest(
 
 
 def _looks_into(step: Step) -> bool:
-    """Whether a view shares the memory of what it is a view of."""
+    """Whether a view step shares the memory of its operand."""
     kinds = [one[0] for one in step.args] if step.how == "views" else [step.args[0]]
     return "take" not in kinds
 
 
 def _effort(step: Step, ahead: set[Step], call: float) -> float:
-    """What it costs to carry out a step on the way back, in bytes."""
+    """The cost of running a step in the backward, in bytes."""
     if step.how == "draw":
         return math.inf
     if step not in ahead:
-        return 0.0  # no result needs it: it is carried out once in any case
+        return 0.0  # no result needs it: it runs once in any case
     if step.how in ("view", "views") and _looks_into(step):
         return 0.0
     if any(v.written for v in step.values()):
-        return math.inf  # on the way back other numbers stand there
+        return math.inf  # by the time of the backward, the numbers have changed
     if step.how == "cast" or step.how == "named" or pointwise(step):
         share = 1.0 if step.rule in SLOW else 0.25
         return call + share * sum(out.bytes for out in step.outs)
@@ -151,9 +151,9 @@ def _effort(step: Step, ahead: set[Step], call: float) -> float:
 
 
 def least_cut(pipes: dict[Any, dict[Any, float]]) -> set[Any]:
-    """What is still reached from "source" when as much as possible flows to "sink": the near side of a least cut.
+    """The nodes reachable from "source" at maximum flow: the source side of a minimum cut.
 
-    pipes   {from: {to: width}}.   Augmenting paths, the shortest first (Edmonds and Karp, 1972).
+    pipes   {from: {to: capacity}}.   Shortest augmenting paths (Edmonds and Karp, 1972).
     """
     left: dict[Any, dict[Any, float]] = {node: dict(to) for node, to in pipes.items()}
     for node, to in pipes.items():

@@ -1,12 +1,12 @@
-"""What is done to a joint graph before it becomes code. A pass takes a graph and returns another; it changes none.
+"""The optimization passes on a joint graph. A pass takes a graph and returns a new one.
 
-fold_constants   steps on constants only are carried out now
+fold_constants   runs steps on constants now
 simplify         x * 1, x + 0, two casts, a view of a view
-share            one step for two that compute the same (common subexpressions)
-drop             no step for what nobody reads (dead code)
-separate         results get memory of their own
-(split)          forward and backward apart: see partition.py
-fuse             chains of pointwise steps on small arrays become one statement, without names for what is between
+share            merges steps that compute the same (common subexpressions)
+drop             removes steps whose results are not read (dead code)
+separate         gives results separate memory
+(split)          forward and backward: see partition.py
+fuse             merges chains of pointwise steps on small arrays into one statement, without names for intermediate values
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import graph as ir
 from .graph import Graph, Step, Value
 
 LARGE = 1 << 16
-"""Bytes from which on an array counts: it is dropped as soon as nobody reads it."""
+"""An array of at least this many bytes is freed as soon as it is no longer read."""
 
 POINTWISE = frozenset(
     f"{name}Backward0"
@@ -40,9 +40,9 @@ def pointwise(step: Step) -> bool:
 
 
 def rebuilt(graph: Graph, change: Callable[[Step], list[Step] | None]) -> Graph:
-    """A copy of the graph in which each step is replaced by what `change` gives for it (None: the step as it is).
+    """A copy of the graph in which each step is replaced by what `change` returns for it (None: keep the step).
 
-    Steps are copied, values are shared; a pass that replaces a value does it with `substituted`.
+    Steps are copied, values are shared; a pass that replaces a value uses `substituted`.
     """
     steps: list[Step] = []
     for step in graph.steps:
@@ -52,7 +52,7 @@ def rebuilt(graph: Graph, change: Callable[[Step], list[Step] | None]) -> Graph:
 
 
 def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
-    """The graph with some values replaced wherever they are read."""
+    """The graph with some values substituted wherever they are read."""
     if not instead:
         return graph
 
@@ -66,7 +66,7 @@ def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
 
 
 def drop(graph: Graph) -> Graph:
-    """Leave out every step of whose results none is read. Random numbers are drawn in any case: who draws next gets the next."""
+    """Remove every step none of whose results is read. Random draws stay: they advance the generator."""
     read = {out for out in graph.outputs if out is not None}
     kept = []
     for step in reversed(graph.steps):
@@ -77,7 +77,7 @@ def drop(graph: Graph) -> Graph:
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """Carry out now what depends on constants only."""
+    """Compute now what depends on constants only."""
     instead: dict[Value, Value] = {}
     steps = []
     for step in graph.steps:
@@ -93,10 +93,10 @@ def fold_constants(graph: Graph) -> Graph:
 
 
 def simplify(graph: Graph) -> Graph:
-    """Leave out steps that change nothing, and turn a view of a view into one view where that is a reshape.
+    """Remove steps that change nothing, and merge a view of a view into one view where that is a reshape.
 
-    A copy of what is written at the end of the call is no such step, nor is a result that is a copy, for it is the caller's to
-    write: the backward may read what was copied.
+    A copy of something written at the end of the call must stay, and so must a result that is a copy, since the caller may write into it:
+    the backward may read the original.
     """
     instead: dict[Value, Value] = {}
     results = set(graph.outputs)
@@ -150,7 +150,7 @@ def simplify(graph: Graph) -> Graph:
 
 
 def _summed_away(before: Step, step: Step) -> bool:
-    """Whether a sum kept its dims only for the reshape behind it to take them away."""
+    """Whether a sum keeps its dims only for a following reshape to remove them."""
     if (
         before.rule != "SumBackward1"
         or before.how != "call"
@@ -164,7 +164,7 @@ def _summed_away(before: Step, step: Step) -> bool:
 
 
 def _same_as(step: Step) -> Value | None:
-    """The operand that the step hands on unchanged, if it does."""
+    """The operand that the step returns unchanged, if it does."""
     a = step.inputs[0] if step.inputs else None
     b = step.inputs[1] if len(step.inputs) > 1 else None
     if step.how == "view" and (
@@ -180,7 +180,7 @@ def _same_as(step: Step) -> Value | None:
     if step.rule == "MulBackward0" and _all(a, 1):
         return b
     if step.rule == "CopyBackwards":
-        return b  # if it fits, what was there before is gone
+        return b  # if the shapes match, everything is overwritten
     if step.rule in ("AliasBackward0", "CloneBackward0"):
         return a
     return None
@@ -191,7 +191,7 @@ def _all(value: Value | None, number: float) -> bool:
 
 
 def share(graph: Graph) -> Graph:
-    """Compute once what two steps compute alike. Two draws are never alike."""
+    """Merge steps that compute the same. Two random draws never do."""
     instead: dict[Value, Value] = {}
     seen: dict[Any, Step] = {}
     steps = []
@@ -211,9 +211,9 @@ def share(graph: Graph) -> Graph:
 
 
 def separate(graph: Graph, n_inputs: int, n_outputs: int) -> Graph:
-    """Give every result memory of its own, where the passes have made two of one, or a result of an input or a constant.
+    """Give every result separate memory where the passes have merged two results, or a result with an input or a constant.
 
-    What a caller gets may be written to; the first `n_inputs` inputs, the constants and the other results must not change with it.
+    The caller may write into a result; the first `n_inputs` inputs, the constants and the other results must not change with it.
     """
     root: dict[Value, Value] = {}
     for step in graph.steps:
@@ -259,10 +259,10 @@ def _key(x: Any) -> Any:
 
 
 def fuse(graph: Graph) -> Graph:
-    """Put chains of pointwise steps together: a small value that is read once, by another pointwise step, gets no name.
+    """Fuse chains of pointwise steps: a small value that is read once, by another pointwise step, gets no name.
 
-    A fused step keeps its parts in `body`, the last one's result is its own. It runs where its last part stood. A large array keeps
-    its name: what a line less saves is nothing beside the memory that a named value can be written into.
+    A fused step keeps its parts in `body`; the result of the last part is its own. It runs in the place of its last part. A large array
+    keeps its name: reusing the memory of a named value saves more than one line less.
     """
     users = graph.users()
     reader: dict[Value, Step] = {}
@@ -299,7 +299,7 @@ def fuse(graph: Graph) -> Graph:
 
 
 def _softmax_minus_one(graph: Graph, users: dict[Value, int], reader: dict[Value, Step]) -> Graph:
-    """The way back of cross entropy: that of nll_loss and that of log_softmax are put together, for it is softmax minus one."""
+    """The backward of cross entropy: fuses that of nll_loss with that of log_softmax into softmax minus one."""
     steps = []
     waiting: dict[Value, Step] = {}
     for step in graph.steps:
@@ -329,7 +329,7 @@ PASSES: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
     ("share", share),
     ("drop", drop),
 )
-"""What is done to the joint graph, in this order; `split` and `fuse` follow."""
+"""The passes on the joint graph, in this order; `split` and `fuse` follow."""
 
 __all__ = [
     "PASSES",

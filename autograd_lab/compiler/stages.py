@@ -1,7 +1,7 @@
-"""What each pass did to a graph, as before and after: which steps went, why, and what that saves.
+"""What each pass did to a graph, before and after: which steps disappeared, why, and what that saves.
 
-A pass only leaves two graphs. What became of a step is worked out by comparing them: its value is read elsewhere now,
-or a step like it stands for both, or it became a part of another, or nobody read it.
+A pass only leaves two graphs. Comparing them tells what happened to a step: its value is now read elsewhere, an equal step replaced it, it
+was fused into another, or it was dead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SAYS = {
     "write": "The graph becomes NumPy source. A result is written over an array that nobody reads any more.",
 }
 WORDS = ("computed now", "left out", "merged", "dropped", "rewritten", "fused", "saved", "written over")
-"""What a Change can say of a step."""
+"""The kinds of Change."""
 
 
 @dataclass
@@ -44,11 +44,11 @@ class Row:
 
 @dataclass
 class Change:
-    """One thing that a pass did.
+    """One change that a pass made.
 
     word     one of WORDS
     text     a sentence
-    before   the rows before that it is about; `after`: those after
+    before   the rows before that it concerns; `after`: the rows after
     """
 
     word: str
@@ -61,7 +61,7 @@ class Change:
 class Stage:
     """A pass: the rows before and after it, what it changed, and (before, after) counts of steps and of bytes.
 
-    bytes counts the arrays that have a name, or at "split" those that are saved; views take none.
+    Bytes are those of named arrays, or at "split" of saved arrays; views take none.
     """
 
     title: str
@@ -97,7 +97,7 @@ def rows(steps: Iterable[Step], names: dict[Value, str]) -> list[Row]:
 
 
 def told(step: Step, names: dict[Value, str]) -> str:
-    """One step as text, with only the arguments that a reader wants to see."""
+    """One step as text, with only the interesting arguments."""
     made = ", ".join(names.get(v, v.name or "?") for v in step.outs)
     return f"{made} = {_right(step, names, {})}"
 
@@ -130,7 +130,7 @@ def _word(value: Value, names: dict[Value, str]) -> str:
 
 
 def _named(entry: Entry) -> dict[Value, str]:
-    """A name for every value of the history; those that a pass took away have none of their own."""
+    """A name for every value in the history, including those that a pass removed."""
     names: dict[Value, str] = {}
     taken = {v.name for _, g in entry.history for s in g.steps for v in s.outs}
     letters = {"forward": "v", "backward": "g"}
@@ -219,7 +219,7 @@ def _result(value: Value) -> str:
 
 
 def _read_instead(before: Graph, after: Graph) -> dict[Value, Value]:
-    """What is read now in the place of a value, as its readers say that are still there."""
+    """What is now read in place of a value, according to its remaining readers."""
     still = {s.outs[0]: s for s in after.steps if not s.body}
     instead: dict[Value, Value] = {}
     pairs = [(s.inputs, still[s.outs[0]].inputs) for s in before.steps if s.outs[0] in still]
@@ -272,7 +272,7 @@ def _split(entry: Entry, joint: Graph, names: dict[Value, str]) -> Stage:
 
 
 def _writing(entry: Entry, names: dict[Value, str]) -> Stage:
-    """From the fused graphs to the lines of source."""
+    """The stage from the fused graphs to lines of source."""
     stage = Stage("write", SAYS["write"], [], [])
     total = saved = 0
     for part, graph, emitted in (
@@ -301,7 +301,7 @@ def _writing(entry: Entry, names: dict[Value, str]) -> Stage:
 
 
 def _writes_over(line: str) -> str | None:
-    """The array that a line of source writes into, if it makes none of its own."""
+    """The array that a line of source writes into, if it allocates none."""
     left, equals, _ = line.partition("=")
     if equals and left.rstrip().endswith(("+", "-", "*", "/")):
         return left.rstrip(" +-*/")

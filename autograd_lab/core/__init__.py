@@ -1,6 +1,6 @@
-"""The core of the lab: how autograd works, in pages that are read in the order of README.md.
+"""The core of the lab: how autograd works, in pages to be read in the order of README.md.
 
-It runs alone, with NumPy: `import core as torch` gives what the first notebooks use.
+It runs alone, with NumPy: `import core as torch` provides what the first notebooks use.
 """
 
 from . import rules

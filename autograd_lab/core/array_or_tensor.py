@@ -18,7 +18,7 @@ def array_of(x):
 
 
 def zeros(size, like):
-    """Zeros of the kind and type of `like`."""
+    """Zeros of the kind (array or Tensor) and type of `like`."""
     if not isinstance(like, Tensor):
         return np.zeros(size, like.dtype)
     out = wrap(np.zeros(size, like._data.dtype))
@@ -28,7 +28,7 @@ def zeros(size, like):
 
 
 def zeros_like(x):
-    """Zeros in the shape and type of `x`: the gradient of what does not move."""
+    """Zeros in the shape and type of `x`: the gradient of a constant function."""
     return zeros(x.shape, x)
 
 
@@ -39,7 +39,11 @@ def constant(array, like):
 
 
 def masked(g, passes):
-    """`g` where the array `passes` is true and exactly zero elsewhere, also where an array `g` is inf or nan."""
+    """`g` where the array `passes` is true and exactly zero elsewhere, also where an array `g` is inf or nan.
+
+    >>> masked(np.array([1.0, np.inf]), np.array([True, False])).tolist()
+    [1.0, 0.0]
+    """
     if isinstance(g, Tensor):
         return g * constant(passes, g)
     bits = BITS[g.itemsize]  # a product of whole numbers takes half the time of np.where
@@ -49,11 +53,11 @@ def masked(g, passes):
 
 
 BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
-"""Whole numbers as wide as a float of so many bytes."""
+"""The integer type as wide as a float of that many bytes."""
 
 
 def expand(x, shape):
-    """`x` broadcast to `shape`, as an array of its own."""
+    """`x` broadcast to `shape`, as a new array."""
     if isinstance(x, Tensor):
         return x.expand(shape)
     if x.shape == shape:
@@ -71,11 +75,15 @@ def cast(g, dtype):
 
 
 def sum_to(g, shape):
-    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
+    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape.
+
+    >>> sum_to(np.ones((4, 2, 3)), (2, 1)).tolist()
+    [[12.0], [12.0]]
+    """
     if isinstance(g, Tensor):
         return g.sum_to_size(shape)
     if g.shape[1:] == shape and g.ndim == 2 and g.dtype.kind == "f":
-        return sum_rows(g)  # what was added to each row
+        return sum_rows(g)  # a bias, added to each row
     lead = len(g.shape) - len(shape)
     dims = tuple(range(lead)) + tuple(
         i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
@@ -86,19 +94,19 @@ def sum_to(g, shape):
 
 
 def sum_rows(x):
-    """The sum over the rows of a matrix of floats (of its first dim: a vector gives a number)."""
+    """The sum over the rows of a float matrix (over its first dim: a vector gives a number)."""
     return ones(len(x), x.dtype).dot(x) if len(x) <= MANY else np.add.reduce(x, 0)
 
 
 MANY = 4096
-"""Of more rows than this a reduction adds up more accurately than a product, and there are no ones kept for them."""
+"""For more rows than this, a reduction is more accurate than a product, and no ones are cached."""
 
 
 @functools.lru_cache(maxsize=64)
 def ones(shape, dtype):
-    """Ones to multiply with: a product adds up the rows or columns of a matrix in a third of the time of a reduction."""
+    """Cached ones: a product with them sums the rows or columns of a matrix in a third of the time of a reduction."""
     made = np.ones(shape, dtype)
-    made.flags.writeable = False  # it is lent to all
+    made.flags.writeable = False  # it is shared by all callers
     return made
 
 

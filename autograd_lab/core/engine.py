@@ -12,7 +12,7 @@ operand, and delivers these. Messages for the same place are added up on arrival
 Nothing here recurses, so a chain of a million nodes is no deeper than one of three. The loop is a method that can stop
 after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
 
-The stepper shows this page while it runs. `# event: pop` says at which statement it is when that event is told.
+The stepper shows this page while it runs. `# event: pop` marks the statement after which that event is reported.
 """
 
 import itertools
@@ -31,16 +31,25 @@ _ids = itertools.count().__next__
 
 
 class BackwardPass:
-    """One reverse pass, which can be run as a whole or some nodes at a time.
+    """One reverse pass, which can run as a whole or a few nodes at a time.
 
     roots         [((node, output_nr), gradient)] with gradients as arrays, or as Tensors if `create_graph`
     keep_graph    whether nodes keep their saved values afterwards
     create_graph  whether the pass itself is recorded, so that its results can be differentiated again
-    captures      {node: [(output_nr, place)]}: the gradients that `grad` asks for, to be put into `captured`
+    captures      {node: [(output_nr, place)]}: the gradients that `grad` wants, to be put into `captured`
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> run = BackwardPass([root_of(x * x, None, False)], False, False)
+    >>> run.run(1)
+    >>> [node.name() for _, node in run.ready]
+    ['torch::autograd::AccumulateGrad']
+    >>> run.run()
+    >>> x.grad
+    tensor(6.)
     """
 
-    needed = None  # in a pass that goes to some nodes only: {node: whether it runs}
-    expected = None  # what shape and type gradients must have, where that is not plain
+    needed = None  # in a restricted pass: {node: whether it runs}
+    expected = None  # the required shapes and types of gradients, where unusual
     tensors = False  # whether gradients are Tensors, as in a pass that is recorded; they are arrays otherwise
 
     def __init__(self, roots, keep_graph, create_graph, captures=None, call="backward"):
@@ -53,7 +62,7 @@ class BackwardPass:
         self.watch = THREAD.state.watch
         self._count(roots)  # event: backward, counts
         if self.watch is not None:
-            self.watch.pass_started(self, roots, call)  # who may put another in its place
+            self.watch.pass_started(self, roots, call)  # which may put another watcher in its place
         self._seed(roots)
 
     def run(self, limit=-1):
@@ -75,7 +84,7 @@ class BackwardPass:
     def _loop(self, limit):
         ready, buffers = self.ready, self.buffers
         while ready and limit:  # event: done
-            limit -= 1  # one below zero is never reached
+            limit -= 1  # a negative limit never reaches zero
             _, node = heappop(ready)  # event: pop
             if self.watch is not None:
                 self.watch.popped(self, node, buffers[node])
@@ -84,7 +93,7 @@ class BackwardPass:
                 self._deliver_all(node, grads)
 
     def _run_node(self, node, g):
-        """Run one node on the gradient that arrived (of several outputs: a list of them). Returns None if it only captures."""
+        """Run one node on the gradient that arrived (a list if it has several outputs). Returns None if it only captures."""
         slots = [g] if node.plain else g
         if node.hooks is not None:
             slots = run_before(self, node, slots)
@@ -94,9 +103,9 @@ class BackwardPass:
         return self._apply(node, slots)
 
     def _apply(self, node, slots):
-        """The rule itself. Returns a tuple with one gradient (or None) per operand."""
+        """Run the rule. Returns a tuple with one gradient (or None) per operand."""
         watch = self.watch
-        rule = type(node)  # which has the methods: attributes of a custom Function's node may have any name
+        rule = type(node)  # it has the methods: attributes of a custom Function's node may have any name
         values = rule.unpack(node, self.tensors)
         if watch is not None:
             watch.applying(self, node, slots)
@@ -114,7 +123,7 @@ class BackwardPass:
         return grads
 
     def _deliver_all(self, node, grads):
-        """Send each gradient of a node where its edge leads; what is not needed is pruned."""
+        """Send each gradient of a node along its edge; prune those that are not needed."""
         needed = self.needed
         edges = node._next if type(node._next) is tuple else node._edges
         for i, edge in enumerate(edges):
@@ -126,7 +135,7 @@ class BackwardPass:
                 self.watch.pruned(self, node, i)
 
     def _deliver(self, fn, nr, g, sender, i):
-        """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last one awaited."""
+        """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last message."""
         if fn.plain:
             old = self.buffers.get(fn)
             self.buffers[fn] = total = old if g is None else g if old is None else old + g
@@ -143,7 +152,7 @@ class BackwardPass:
             if watch is not None:
                 watch.pushed(self, fn)
 
-    # A fuller pass does these with more care.
+    # A fuller pass overrides these.
 
     def _count(self, roots):
         self.deps = count_dependencies([node for (node, _), _ in roots])
@@ -167,7 +176,7 @@ class BackwardPass:
             self.captured[place] = slots[nr]
 
     def with_tensor_hooks(self, node, nr, table, g):
-        """What the hooks in `table` make of the gradient `g` of output `nr` of a node."""
+        """The result of the hooks in `table` for the gradient `g` of output `nr` of a node."""
         if self.watch is not None:
             self.watch.handing(self, node, "tensor", (g,), ())
         after = run_tensor_hooks(table, as_tensor(g))
@@ -206,7 +215,7 @@ def count_dependencies(roots, unfold=True):
 def needed_nodes(deps, captures, only=()):
     """{node: whether it must run} for the nodes of a restricted pass; nodes not in it get no messages.
 
-    A node must run if a wanted gradient lies behind it; a node that is only captured gets its messages and stops.
+    A node must run if it is on the way to a wanted gradient; a node that is only captured gets its messages and stops.
     """
     users = {}
     for node in deps:
@@ -230,9 +239,15 @@ def needed_nodes(deps, captures, only=()):
 def backward(tensor, gradient=None, retain_graph=None, create_graph=False):
     """Send a gradient back through the graph of `tensor` and add it to `.grad` of the leaves (torch.Tensor.backward).
 
-    gradient      of the tensor, in its shape; may be left out for a tensor of one element (then 1)
+    gradient      the gradient of the tensor, in its shape; optional for a tensor of one element (then 1)
     retain_graph  keep the saved values, so that backward can run again (default: create_graph)
     create_graph  record the pass itself, for second derivatives
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * x
+    >>> y.backward(torch.tensor([1.0, 10.0]))
+    >>> x.grad
+    tensor([ 2., 40.])
     """
     keep = create_graph if retain_graph is None else retain_graph
     BackwardPass([root_of(tensor, gradient, create_graph)], keep, create_graph).run()
@@ -244,7 +259,12 @@ extend(Tensor, backward=backward)
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False):
     """The gradients of a Tensor with respect to some, as a tuple; no `.grad` is touched (torch.autograd.grad).
 
-    Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` asks for None there.
+    Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` is set, which gives None there.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> (slope,) = grad(x**3, x, create_graph=True)
+    >>> slope.item(), grad(slope, x)
+    (12.0, (tensor(12.),))
     """
     inputs = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     captures = {}
@@ -263,7 +283,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def root_of(t, gradient, create_graph):
-    """((node, output_nr), gradient) for the root `t` of a pass. Raises RuntimeError if it needs a gradient, or has no graph."""
+    """((node, output_nr), gradient) for the root `t` of a pass. Raises RuntimeError if a gradient is missing, or there is no graph."""
     if gradient is None:
         if t._data.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")

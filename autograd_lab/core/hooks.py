@@ -1,8 +1,8 @@
 """Hooks: the user's functions that see gradients pass, and may change them.
 
-Tensor hooks live on the node that made the tensor, so a hook registered before an in-place operation stays with the old
-value; those of a leaf are its own. They run before the node does, each on what the ones before it made; then `.grad` is
-kept of a computed tensor that asked for it with retain_grad.
+Tensor hooks live on the node that made the tensor, so a hook registered before an in-place operation stays with the old value; those of a
+leaf live on the leaf. They run before the node, each on the result of the previous one; then retain_grad stores the gradient of a computed
+tensor in `.grad`.
 """
 
 import itertools
@@ -17,7 +17,7 @@ _ids = itertools.count().__next__
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out."""
+    """Returned when a hook is registered: `remove()` removes the hook."""
 
     def __init__(self, hooks, fn):
         self.id = _ids()
@@ -25,7 +25,7 @@ class RemovableHandle:
         hooks[self.id] = fn
 
     def remove(self):
-        """Take the hook out; doing so twice is harmless."""
+        """Remove the hook; doing so twice is harmless."""
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)
@@ -58,7 +58,7 @@ class NodeHooks:
 
 
 def hooks_of(node):
-    """The NodeHooks of `node`, made if it has none: having them makes the engine look for hooks."""
+    """The NodeHooks of `node`, created if needed: having them makes the engine look for hooks."""
     if node.hooks is None:
         node.hooks = NodeHooks()
     return node.hooks
@@ -68,14 +68,21 @@ extend(Node, _hooks=hooks_of)
 
 
 def as_tensor(g):
-    """A gradient as the user may see it."""
+    """A gradient as a Tensor, for the user."""
     return g if g is None or isinstance(g, Tensor) else wrap(g)
 
 
 def register_hook(self, hook):
-    """Call hook(grad) when this tensor's gradient is known; what it returns, if not None, takes its place.
+    """Call hook(grad) when this tensor's gradient is known; if it returns something, that replaces the gradient.
 
     Raises RuntimeError if the tensor does not require grad.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> handle = x.register_hook(lambda g: g * 10)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([20., 40.])
+    >>> handle.remove()
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -99,6 +106,13 @@ def retain_grad(self):
     """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.
 
     Raises RuntimeError if the tensor does not require grad.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * x
+    >>> y.retain_grad()
+    >>> (y * 3).backward()
+    >>> y.grad
+    tensor(3.)
     """
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
@@ -123,7 +137,7 @@ extend(Tensor, register_hook=register_hook, retain_grad=retain_grad, retains_gra
 
 
 def run_before(run, node, slots):
-    """Run the hooks of `node` on what has arrived in its `slots`. Returns what they made of it."""
+    """Run the hooks of `node` on the gradients in its `slots`. Returns the results."""
     slots = list(slots)
     own = (
         node.kind == "accumulate" and not isinstance(node.variable._edge, Node) and node.variable._meta.hooks
@@ -140,7 +154,7 @@ def run_before(run, node, slots):
 
 
 def run_tensor_hooks(hooks, g):
-    """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it. Raises TypeError if that is no Tensor."""
+    """Pass `g` (a Tensor or None) through each tensor hook in turn; return the result. Raises TypeError if it is not a Tensor."""
     for fn in list(hooks.values()):
         result = fn(g)
         if result is not None:
@@ -151,7 +165,7 @@ def run_tensor_hooks(hooks, g):
 
 
 def keep_gradient(t, g):
-    """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
+    """Store the gradient for retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
     meta = t._ensure_meta()
     old = meta.grad
     if isinstance(g, Tensor):

@@ -17,7 +17,7 @@ from .watch import NOBODY
 class State:
     """The switches of one thread.
 
-    formula  whether what runs is the formula of a VJP that is itself recorded
+    formula  whether the formula of a VJP is running and being recorded
     grad     whether operations are recorded
     special  whether anything unusual goes on
     watch    the watcher that is told of everything (see watch.py), or None
@@ -30,8 +30,8 @@ class State:
         self.grad = True
         self.formula = self.special = False
         self.watch = None
-        # A context of its own, where the warnings are off, costs 30 ns a call; np.errstate costs 1,200, and np.seterr would change
-        # the user's session.
+        # A separate context with the warnings off costs 30 ns a call; np.errstate costs 1,200, and np.seterr would change the user's
+        # session.
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.run = context.run
@@ -63,16 +63,23 @@ class _Thread(threading.local):
 THREAD = _Thread()
 
 WATCHERS: list = []
-"""The watchers at work, of all threads: what happens beside operations asks this list first, which costs next to nothing."""
+"""The active watchers of all threads: events outside of operations check this list first, which costs next to nothing."""
 
 
 def watcher():
-    """What watches this thread, to be told of an event; NOBODY if nothing does. Ask first whether there are WATCHERS at all."""
+    """The watcher of this thread, or NOBODY. Check WATCHERS first."""
     return THREAD.state.watch or NOBODY
 
 
 class no_grad(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
-    """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator."""
+    """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    False
+    """
 
     on = False
 
@@ -89,6 +96,13 @@ class no_grad(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
 
 
 class enable_grad(no_grad):  # noqa: N801 - PyTorch's name
-    """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator."""
+    """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    True
+    """
 
     on = True

@@ -37,7 +37,7 @@ FREED_TEXT = (
 
 
 class Freed(tuple):
-    """What stands in `saved` once the values are gone. Not empty, so that asking for them is noticed."""
+    """The `saved` of a node whose values were freed. Not empty, so that reading them is noticed."""
 
     __slots__ = ()
 
@@ -52,10 +52,10 @@ FREED = Freed((None,))
 
 
 class NodeType(type):
-    """The class of the classes of nodes.
+    """The metaclass of nodes.
 
-    It gives nodes no `__dict__`, for in a large graph each byte counts a million times, and an attribute `_saved_<name>` for
-    each of `saves`, `keeps` and `shows`. (A `__getattr__` would do that too, but slow down the reading of all the others.)
+    It gives nodes no `__dict__`, because in a large graph each byte counts a million times, and an attribute `_saved_<name>` for each of
+    `saves`, `keeps` and `shows`. (A `__getattr__` could do that too, but would slow down other attributes.)
     """
 
     def __new__(cls, name, bases, body, /, **options):
@@ -71,14 +71,23 @@ class NodeType(type):
 class Node(metaclass=NodeType):
     """One step of the computation, seen from its result.
 
-    _next      the edges of its operands: where their gradients go, NO_EDGE where none is wanted. Of y + 1, or of exp(y), the
-               node of y alone: a tuple around it would double what Python's garbage collector walks through in a long chain
+    _next      the edges of its operands: where their gradients go, NO_EDGE where none is wanted. For y + 1 or exp(y) just the node of y: a
+               tuple around it would double what Python's garbage collector traverses in a long chain
     args       plain values its rule needs, named by `keeps`
     fold       None, or for each operand the (shape, dtype) that broadcasting or promotion changed
     hooks      None, or what the user registered (see hooks.py)
     priority   minus the creation number
     saved      the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
     versions   their version counters when they were saved; None for "all zero"
+
+    >>> x, k = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0)
+    >>> node = (x * k).grad_fn
+    >>> node.name(), node._saved_other
+    ('MulBackward0', tensor(5.))
+    >>> [fn and fn.name() for fn, _ in node.next_functions]
+    ['torch::autograd::AccumulateGrad', None]
+    >>> node(torch.tensor(2.0))  # the rule, by hand: the gradient of the product in, those of the factors out
+    (tensor(10.), None)
     """
 
     __slots__ = ("__weakref__", "_next", "args", "fold", "hooks", "priority", "saved", "versions")
@@ -87,7 +96,7 @@ class Node(metaclass=NodeType):
     inputs: tuple = ("self",)
     saves: tuple = ()  # names of `saved`, as in PyTorch's _saved_<name>
     keeps: tuple = ()  # names of `args`, likewise
-    shows: tuple = ()  # what else can be read as _saved_<name>
+    shows: tuple = ()  # further names that can be read as _saved_<name>
     save_plan: tuple = ()  # where each of `saves` comes from, and which gradients need it; see rule.py
     plain = True  # one output, and `vjp` takes its gradient; the others have `n_outputs`, and take a list
     kind = "op"
@@ -139,12 +148,12 @@ class Node(metaclass=NodeType):
             raise RuntimeError(DETACHED_TEXT)
 
     def uses(self, i):
-        """Whether a gradient that goes somewhere needs saved value `i`."""
+        """Whether saved value `i` is needed for a gradient that goes somewhere."""
         mask = self.save_plan[i][-1] if i < len(self.save_plan) else -1
         return any(fn and mask >> k & 1 for k, (fn, _) in enumerate(self.next_functions))
 
     def restore(self, i, t):
-        """Saved tensor `i` as the user knew it: an operand is itself; a result gets its history back."""
+        """Saved tensor `i` as the user knows it: an operand is itself; a result gets its history back."""
         nr = self.result_number(i)
         return t if nr is None or t._data.dtype.kind != "f" else wrap(t._array(), (self, nr), t._box)
 
@@ -166,7 +175,7 @@ class Node(metaclass=NodeType):
                 break
 
     def _read_saved(self, name):
-        """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
+        """The value of `_saved_<name>`: a saved tensor, checked against later writes, or a plain value."""
         if name in self.keeps:
             return self.kept(name, self.args[self.keeps.index(name)])
         i = self.saves.index(name) if name in self.saves else len(self.saved)
@@ -175,17 +184,17 @@ class Node(metaclass=NodeType):
         return read_value(self, i, self.saved[i]) if type(self.saved) is tuple else self.saved.read(self, i)
 
     def scalar_as_saved(self, number):
-        """How a saved Python number reads back: as a 0-d tensor."""
+        """A saved Python number as `_saved_<name>` returns it: a 0-d tensor."""
         return wrap(np.asarray(number)[()])
 
     def kept(self, name, value):
-        """How a plain value reads back through _saved_<name>."""
+        """A plain value as `_saved_<name>` returns it."""
         return value
 
     # -- what the user sees ---------------------------------------------------------------------------
 
     def unfold(self):
-        """The node as it is shown: one that was made to stand for two, for speed, becomes them now."""
+        """The node to show: a node that combines two, for speed, is split now."""
         return self
 
     def name(self):
@@ -216,7 +225,7 @@ class Node(metaclass=NodeType):
     def __call__(self, *grads):
         """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
 
-        What the rule gives is all: to sum a gradient over the dims along which its operand was broadcast is the engine's work.
+        Only the rule runs: summing a gradient over the dims along which its operand was broadcast is the engine's job.
         """
         values = self.unpack(True)
         out = run_formula(self, grads[0] if self.plain else list(grads), values, by_hand=True)
@@ -266,6 +275,12 @@ class AccumulateGrad(Node):
 
     Math: x.grad <- x.grad + g  (the first time: a copy of g).       Shapes: g has the shape of x.
     An existing `.grad` is added to in place; under create_graph it is replaced by the sum.
+
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (x * 2).backward()
+    >>> (x * 5).backward()
+    >>> x.grad
+    tensor(7.)
     """
 
     __slots__ = ("variable",)
@@ -273,12 +288,12 @@ class AccumulateGrad(Node):
     _next = saved = args = ()
     versions = fold = None
     kind = "accumulate"
-    # Asked for when it becomes ready: the first to be ready is the first to run.
+    # Read when it becomes ready: the first to be ready is the first to run.
     priority = property(lambda _: _first_of_all())
 
     def __init__(self, leaf):
         self.variable, self.hooks = leaf, None
-        if leaf._meta.hooks:  # they are the leaf's own, for it outlives this node; having NodeHooks makes the engine look for them
+        if leaf._meta.hooks:  # they belong to the leaf, which outlives this node; having NodeHooks makes the engine look for them
             self._hooks()
 
     def name(self):
@@ -297,7 +312,7 @@ class AccumulateGrad(Node):
         return ()
 
     def first(self, g):
-        """The first gradient: a copy, for the array that arrived may go elsewhere as well."""
+        """The first gradient: a copy, because the array that arrived may also go elsewhere."""
         return g.clone() if isinstance(g, Tensor) else wrap(g.copy())
 
     def add(self, old, g):
@@ -310,9 +325,9 @@ CLASSES["AccumulateGrad"] = AccumulateGrad
 
 
 def make_node(rule, edges, args=(), saved=(), fold=None):
-    """A node of class `rule`, made now: the one place where nodes are made, those of leaves aside.
+    """Make a node of class `rule`: the one place where nodes are made, except those of leaves.
 
-    edges   one for each operand, or the one node to which the first leads if the others lead nowhere
+    edges   one for each operand, or just the node of the first if the others lead nowhere
     saved   tensors (or None, or numbers) that it keeps for its rule, with their versions
     """
     node = new(rule)  # event: node
@@ -340,12 +355,12 @@ def save(node, tensors):
 
 
 def kept(node, tensors):
-    """What `node` saves in place of `tensors` while something unusual goes on."""
+    """What `node` saves instead of `tensors` while something unusual is going on."""
     return tensors if DOORS.keep is None else DOORS.keep(node, tensors)
 
 
 def created(node):
-    """Tell of a node that the engine itself made, not an operation."""
+    """Report a node that was made by the engine itself, not by an operation."""
     state = THREAD.state
     if state.special and DOORS.finish is not None:
         DOORS.finish(state, None, (), (), node, ())

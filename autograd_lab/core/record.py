@@ -2,6 +2,12 @@
 
 Every operation ends here: compute with NumPy, wrap the result and, if recording is on and some operand wants a gradient, make
 a node that remembers where gradients go.
+
+>>> x, k = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+>>> (x * k).grad_fn.name()
+'MulBackward0'
+>>> (k * k).grad_fn is None  # no operand wants a gradient
+True
 """
 
 import weakref
@@ -19,7 +25,7 @@ HALF = np.dtype(np.float16)
 
 
 def edges_of(inputs):
-    """The edges of some operands: where their gradients are to go. A number has none."""
+    """The edges of some operands: where their gradients go. A number has none."""
     return tuple([t._edge or find_edge(t) if isinstance(t, Tensor) else NO_EDGE for t in inputs])
 
 
@@ -43,14 +49,14 @@ def apply(rule, inputs, *args):
 
 
 def forward_of(rule, arrays):
-    """What computes the operation of `rule` on `arrays`."""
+    """The function that computes the operation of `rule` on `arrays`."""
     if arrays and arrays[0].dtype is HALF and DOORS.halves is not None:
         return DOORS.halves(rule)
     return rule.forward
 
 
 def record_all(state, rule, inputs, data, args=(), fold=None):
-    """`record`, for operands whose edges are still to be found."""
+    """`record`, for operands whose edges are not known yet."""
     edges, needs = NO_EDGE, 0
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
@@ -80,21 +86,20 @@ def record(state, rule, inputs, edges, needs, data, args=(), fold=None):
 
 
 def node_for(rule, edges, inputs, outputs, args=(), fold=None):
-    """A node of class `rule` that keeps what the rule says it saves; no results if `outputs` is None."""
+    """A node of class `rule` with the values that the rule saves; without results if `outputs` is None."""
     saved = planned(rule, inputs, outputs, wanted(edges)) if rule.save_plan else ()
     return make_node(rule, edges, with_shapes(rule, inputs, args), saved, fold)
 
 
 def with_shapes(rule, inputs, args):
-    """The plain values of a node, with those that the rule keeps of the shapes of operands."""
+    """The plain values of a node, including the operand shapes that the rule keeps."""
     return (*args, *[inputs[i]._data.shape for i in rule.shape_names])
 
 
 def planned(rule, inputs, outputs, needs):
-    """What a rule says it saves, of what the gradients need that lead somewhere.
+    """The values that a rule saves, if a gradient that goes somewhere needs them.
 
-    Results are kept as aliases without history: were the node to hold its own output, neither could ever be freed
-    without the garbage collector.
+    Results are saved as aliases without history: if a node held its own output, neither could be freed without the garbage collector.
     """
     saved = []
     for where, nr, users in rule.save_plan:
@@ -131,7 +136,15 @@ def apply_view(rule, x, data, *args):
 def apply_inplace(rule, inputs, *args):
     """The operation of `rule`, written into its first operand, which is returned.
 
-    Raises RuntimeError for a leaf that requires grad, and for a result that does not fit.
+    Raises RuntimeError for a leaf that requires grad, and if the result does not fit.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> y = x * 2
+    >>> y.add_(1) is y, y.grad_fn.name()
+    (True, 'AddBackward0')
+    >>> x.add_(1)
+    Traceback (most recent call last):
+    RuntimeError: a leaf Variable that requires grad is being used in an in-place operation...
     """
     target, *others = inputs
     check_writable(target, [t for t in others if isinstance(t, Tensor)])
@@ -149,10 +162,10 @@ def apply_inplace(rule, inputs, *args):
 
 
 def inplace_node(state, rule, inputs, args, fold=None):
-    """The node of an in-place operation, or None: the old value of its target is saved as a copy, with its history.
+    """The node of an in-place operation, or None: saves a copy of the target's old value, with its history.
 
-    An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
-    itself it would make node and tensor hold each other for ever.
+    An operand that is the target itself is saved as an alias, which will be found overwritten; saving the target would make node and tensor
+    hold each other forever.
     """
     target, *others = inputs
     edges = edges_of(inputs[: rule.operands])
@@ -163,7 +176,7 @@ def inplace_node(state, rule, inputs, args, fold=None):
     others = [stand_in(t, edges[0]) if t is target else t for t in others]
     node = node_for(rule, edges, (old, *others), None, args, fold)
     if old is not target and old._edge is not NO_EDGE:
-        copy = old._edge  # PyTorch makes it after the node, and numbers them so
+        copy = old._edge  # PyTorch makes it after the node, and numbers them accordingly
         copy.priority, node.priority = node.priority, copy.priority
     return node
 
@@ -181,7 +194,7 @@ def copy_of(t, edge):
 
 
 def stand_in(t, edge):
-    """An alias to save for an operand `t` that is about to be overwritten; the message about that speaks of `t` itself."""
+    """An alias to save for an operand `t` that is about to be overwritten; the error message refers to `t` itself."""
     out = alias(t, edge)
     out.stands_for = weakref.ref(t)
     return out
@@ -205,7 +218,7 @@ def overwrite(state, rule, inputs, data, node, name, args):
 
 
 def refresh_results(node, rule, target):
-    """A saved result of an in-place operation is the target's memory as it is after the write."""
+    """A saved result of an in-place operation is the target's memory after the write."""
     results = [i for i, (_where, nr, _users) in enumerate(rule.save_plan) if nr is not None]
     if results:
         saved, versions = list(node.saved), list(node.versions or (0,) * len(node.saved))
@@ -224,7 +237,7 @@ def write(target, data):
         target._data = data.astype(memory.dtype)[()]
     else:
         if not memory.flags.writeable:
-            # NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own.
+            # Some NumPy arrays are read-only (after broadcasting a dim of size one): write to a copy.
             memory = target._data = memory.copy()
         np.copyto(memory, data, casting="unsafe")
     bump_version(target)
@@ -234,7 +247,7 @@ def write(target, data):
 
 
 def finish(state, rule, inputs, outputs, node, args):
-    """The end of an operation while something unusual goes on; see State.special."""
+    """The end of an operation while something unusual is going on; see State.special."""
     if DOORS.finish is not None:
         DOORS.finish(state, rule, inputs, outputs, node, args)
     if state.watch is not None:

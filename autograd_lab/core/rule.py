@@ -33,14 +33,13 @@ class Rule(Node):
     inputs       names of the tensor operands, as PyTorch's saved attributes call them
     saves        which of them (and of the results) the VJP needs
     saves_if     {name: operand numbers}: save it only if one of these operands wants a gradient
-    saves_rest   whether the last of `saves` stands for all inputs from there on
-    results      {name: output number} of what is saved of an output other than the first
-    keeps        names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
-                 the shape of that operand
-    operands     how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
-    elementwise  whether each element of the result is made of one element of each operand
-    default_args the plain values where a call gives none
-    layout       what lays out the result in memory, if otherwise than NumPy does: a function of result and first operand
+    saves_rest   whether the last of `saves` means all inputs from there on
+    results      {name: output number} for saved outputs other than the first
+    keeps        names of the plain values passed to `forward` after the arrays; a name ending in _sym_sizes is the shape of that operand
+    operands     how many of the inputs can require grad, if not all: the indices and masks after them have no edge
+    elementwise  whether each element of the result depends on one element of each operand
+    default_args the plain values if a call passes none
+    layout       sets the memory layout of the result, if it differs from NumPy's: a function of result and first operand
     """
 
     op = ""
@@ -64,7 +63,7 @@ class Rule(Node):
         RULES.setdefault(cls.__name__, cls)
         for own in set(cls.functions) & set(vars(cls)):
             fn = vars(cls)[own]
-            if callable(fn):  # not None, and no staticmethod yet
+            if callable(fn):  # not None, and not a staticmethod yet
                 setattr(cls, own, staticmethod(fn))
         cls.save_plan = tuple([cls.planned(saved) for saved in cls.saves])
         cls.shape_names = tuple(
@@ -94,7 +93,21 @@ def method(fn):
 
 
 def unary(op):
-    """Make the function and method of a pointwise rule of one operand: `op(x)` and `x.op()`. Returns the rule."""
+    """Make the function and method of a pointwise rule of one operand: `op(x)` and `x.op()`. Returns the rule.
+
+    >>> @unary("cube")
+    ... class CubeBackward0(Rule):
+    ...     saves = ("self",)
+    ...     def forward(x): return x * x * x
+    ...     def vjp(self, g, x): return g * 3 * (x * x)
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = CubeBackward0.call(x)
+    >>> y
+    tensor(8., grad_fn=<CubeBackward0>)
+    >>> y.backward()
+    >>> x.grad
+    tensor(12.)
+    """
 
     def decorate(rule):
         rule.op, rule.elementwise = op, True
@@ -120,6 +133,16 @@ def binary(op):
     """Make the function and methods of a pointwise rule of two operands that broadcast, the second of which may be a number.
 
     Returns the rule; the function is `rule.call`, its in-place form `rule.call_`.
+
+    >>> @binary("area")
+    ... class AreaBackward0(Rule):
+    ...     inputs = saves = ("self", "other")
+    ...     def forward(x, y): return x * y
+    ...     def vjp(self, g, x, y): return g * y, g * x
+    >>> column = torch.tensor([[1.0], [2.0]], requires_grad=True)
+    >>> AreaBackward0.call(column, torch.tensor([3.0, 4.0])).sum().backward()
+    >>> column.grad.tolist()  # each gradient is summed over the dims that were broadcast
+    [[7.0], [7.0]]
     """
 
     def decorate(rule):
@@ -161,7 +184,7 @@ def binary(op):
 
 
 def computed(state, forward, x, y):
-    """What `forward` makes of two arrays that broadcast, or of an array and a number. Raises RuntimeError if they do not."""
+    """The result of `forward` for two arrays, or an array and a number. Raises RuntimeError if they do not broadcast."""
     try:
         data = state.run(forward, x, y)
     except ValueError:
@@ -183,7 +206,7 @@ def named(fn, name, rule):
 
 
 def mixed(rule, *operands):
-    """An elementwise operation whose operands are not all floats of one type: numbers and types meet as in NumPy."""
+    """An elementwise operation whose operands are not all floats of one type: types are promoted as in NumPy."""
     if DOORS.mixed is not None:
         return DOORS.mixed(rule, *operands)
     if not all(isinstance(t, (Tensor, int, float)) for t in operands):
@@ -198,7 +221,7 @@ def mixed(rule, *operands):
 
 
 def shape_error(a, b):
-    """The error of two shapes that do not broadcast."""
+    """The error for two shapes that do not broadcast."""
     for k in range(1, min(len(a), len(b)) + 1):
         if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
             dim = max(len(a), len(b)) - k

@@ -1,28 +1,28 @@
-"""The doors through which other code extends the core, each explained. In each stands a function, or None: the core does without.
+"""The doors through which other code extends the core, each explained. Each holds a function, or None if the core does without.
 
-PyTorch has more than the lesson needs: hooks on saved tensors, anomaly mode, forward mode, number types that mix. The code for
-that is not here. It enters itself in these doors, enters fuller classes in CLASSES, or adds methods with `extend`.
+PyTorch has more than the lesson needs: hooks on saved tensors, anomaly mode, forward mode, number types that mix. That code is not here. It
+registers itself in these doors, puts fuller classes into CLASSES, or adds methods with `extend`.
 """
 
 
 class Doors:
     """One attribute for each door.
 
-    Asked only while something unusual goes on (`State.special`):
+    Used only while something unusual is going on (`State.special`):
 
     finish     fn(state, rule, inputs, outputs, node, args): an operation has run, or (without a rule) the engine made a node
-    keep       fn(node, tensors): what a node saves in place of `tensors`
-    overwrite  fn(state, rule, inputs, data, node, args): memory is about to be written; gives None, or a function to call afterwards
+    keep       fn(node, tensors): what a node saves instead of `tensors`
+    overwrite  fn(state, rule, inputs, data, node, args): memory is about to be written; returns None, or a function to call afterwards
 
-    Asked where the sentence says so:
+    Used where described:
 
     formula    fn(node, g, values, by_hand): the rule of `node` is to run on Tensors, in a recorded pass or called by the user
-    grow       fn(k): some 65,000 nodes more are about to be made
-    halves     fn(rule): what computes the rule's `forward` on arrays of float16
-    layout     fn(data, *operands): an elementwise result of two dims or more; gives it in the order in memory that it should have
-    mixed      fn(rule, a, b): an operation of two operands that are not tensors of one type, or a tensor of floats and a float
-    refuse     fn(t, node): raises for a tensor that is to be saved, and whose version counter is negative
-    tensor     the class of what operations return
+    grow       fn(k): another 65,000 nodes or so are about to be made
+    halves     fn(rule): computes the rule's `forward` on float16 arrays
+    layout     fn(data, *operands): an elementwise result of two dims or more; returns it in the memory order that it should have
+    mixed      fn(rule, a, b): an operation on two operands other than tensors of one type, or a float tensor and a float
+    refuse     fn(t, node): raises for a tensor about to be saved whose version counter is negative
+    tensor     the class of tensors that operations return
     """
 
     __slots__ = ("finish", "formula", "grow", "halves", "keep", "layout", "mixed", "overwrite", "refuse", "tensor")  # fmt: skip
@@ -35,11 +35,20 @@ class Doors:
 DOORS = Doors()
 
 CLASSES: dict[str, type] = {}
-"""The classes that the engine itself makes objects of, by name: its own, or fuller ones that inherit from them."""
+"""The classes that the engine instantiates, by name: its own, or fuller ones that inherit from them."""
 
 
 def extend(cls, **names):
-    """Add methods and attributes to a class of the core. Raises TypeError if the class itself has one of that name."""
+    """Add methods and attributes to a class of the core. Raises TypeError if the class itself has one of that name.
+
+    >>> class Point: pass
+    >>> extend(Point, length=lambda self: 1)
+    >>> Point().length()
+    1
+    >>> extend(Point, length=None)
+    Traceback (most recent call last):
+    TypeError: Point has a length of its own
+    """
     for name, value in names.items():
         if name in vars(cls):
             raise TypeError(f"{cls.__name__} has a {name} of its own")

@@ -7,7 +7,7 @@ place where a gradient for this tensor enters the graph.
     _edge   the node of the operation that made it, or (node, output_nr) if that has several outputs; NO_EDGE for a constant;
             or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
     _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
-    _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
+    _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for most
 """
 
 import warnings
@@ -19,7 +19,7 @@ from .modes import WATCHERS, watcher
 from .seams import CLASSES, DOORS
 
 NO_EDGE = (None, 0)
-"""The edge of a constant: there is no node, and nothing is to be sent. It is recognized by identity."""
+"""The edge of a constant: there is no node, and nothing to send. It is recognized by identity."""
 
 DEAD_END = tuple([None, 0])
 """The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
@@ -28,21 +28,21 @@ new = object.__new__
 
 
 def pair_of(edge):
-    """An edge as the pair (node, output_nr): a node alone stands for its output 0.
+    """An edge as the pair (node, output_nr): a node alone means its output 0.
 
-    Nearly every edge is of that kind, and a graph of a million nodes does without a million pairs.
+    Most edges are of that kind, which saves a million pairs in a graph of a million nodes.
     """
     return edge if isinstance(edge, tuple) else (edge.unfold(), 0)
 
 
 class AutogradMeta:
-    """The uncommon part of a tensor: leaves that require grad have one, and all that were given hooks or a `.grad`.
+    """The uncommon part of a tensor: leaves that require grad have one, and tensors with hooks or a `.grad`.
 
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
-    base         of a view (see views.py): the tensor that it shows a part of
-    detached     when detach_() cut this tensor off: nodes made before may not use it any more
+    base         of a view (see views.py): the tensor that it is a view of
+    detached     when detach_() cut this tensor off: nodes made before that must not use it any more
     grad         what `.grad` gives
-    grad_dtype   the type of `.grad`, if another than the tensor's own was asked for
+    grad_dtype   the type of `.grad`, if the user requested one that differs from the tensor's
     hooks        the hooks of a leaf; those of a computed tensor are its node's
     post_accumulate_hooks  hooks that run when `.grad` was written
     requires_grad, retains_grad  what the user asked for
@@ -69,13 +69,21 @@ class AutogradMeta:
 
 
 OWN_TYPE = object()
-"""The `grad_dtype` of a tensor whose gradient has its own type, whatever that is at the time."""
+"""The `grad_dtype` of a tensor whose gradient has the tensor's current type."""
 
 
 class Tensor:
-    """An array that can ask for its gradient.
+    """An array that can request its gradient.
 
     A *leaf* is a tensor that no recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
+
+    >>> w = torch.tensor(3.0, requires_grad=True)
+    >>> y = w * w
+    >>> y
+    tensor(9., grad_fn=<MulBackward0>)
+    >>> y.backward()
+    >>> w.grad
+    tensor(6.)
     """
 
     __slots__ = ("__dict__", "__weakref__", "_box", "_data", "_edge", "_meta")
@@ -111,7 +119,7 @@ class Tensor:
 
     @property
     def requires_grad(self):
-        """Whether operations on this tensor are recorded: it is a leaf that asked, or was computed from one."""
+        """Whether operations on this tensor are recorded: it is a leaf with the flag set, or was computed from one."""
         if self._edge is not None:
             return self._edge is not NO_EDGE
         meta = self._meta
@@ -123,6 +131,13 @@ class Tensor:
         """Set the flag on a leaf and return the tensor itself.
 
         Raises RuntimeError for integer tensors, and when switching it off on a computed tensor.
+
+        >>> x = torch.tensor([1.0, 2.0])
+        >>> x.requires_grad_()
+        tensor([1., 2.], requires_grad=True)
+        >>> (x * 2).requires_grad_(False)
+        Traceback (most recent call last):
+        RuntimeError: you can only change requires_grad flags of leaf variables...
         """
         if requires_grad and self._data.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
@@ -133,7 +148,7 @@ class Tensor:
         return self
 
     def _set_requires_grad(self, value):
-        if self._meta is None and not value:
+        if not value and not self.requires_grad:
             return
         meta = self._ensure_meta()
         meta.requires_grad = value
@@ -149,7 +164,12 @@ class Tensor:
 
     @property
     def grad_fn(self):
-        """The node of the operation that made this tensor; None for a leaf."""
+        """The node of the operation that made this tensor; None for a leaf.
+
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> x.grad_fn is None, torch.exp(x).grad_fn.name()
+        (True, 'ExpBackward0')
+        """
         edge = self._edge
         if edge is None:
             meta = self._meta
@@ -165,7 +185,7 @@ class Tensor:
         return pair_of(self._last_edge())[1]
 
     def _last_edge(self):
-        """The edge as it was last known: a view's may be out of date, but looking at it raises nothing."""
+        """The last known edge: that of a view may be out of date, but reading it never raises."""
         edge, meta = self._edge, self._meta
         if edge is None:
             edge = NO_EDGE if meta.base is None else meta.edge
@@ -179,7 +199,7 @@ class Tensor:
 
     @property
     def grad(self):
-        """The gradient collected so far, or None. Only leaves, and what asked with retain_grad, have one."""
+        """The gradient collected so far, or None. Only leaves, and tensors with retain_grad, have one."""
         meta = self._meta
         if meta is not None and (meta.grad is not None or meta.retains_grad):
             return meta.grad
@@ -205,7 +225,17 @@ class Tensor:
     # -- stepping out of the graph --------------------------------------------------------------------
 
     def detach(self):
-        """The same memory and version counter, without history."""
+        """The same memory and version counter, without history.
+
+        >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+        >>> y = x * 2
+        >>> constant = y.detach()
+        >>> constant
+        tensor([2., 4.])
+        >>> constant[0] = 7  # the same memory
+        >>> y[0].item()
+        7.0
+        """
         out = alias(self)
         if WATCHERS:
             watcher().detached(self, out, "detach")
@@ -222,7 +252,11 @@ class Tensor:
     # -- numbers --------------------------------------------------------------------------------------
 
     def item(self):
-        """The one number in this tensor, as Python's. Raises RuntimeError if there are more, or none."""
+        """The one number in this tensor, as Python's. Raises RuntimeError if there are more, or none.
+
+        >>> torch.tensor([[2.0]]).item()
+        2.0
+        """
         data = self._data
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
@@ -262,9 +296,17 @@ def alias(t, edge=NO_EDGE):
 
 
 def tensor(data, requires_grad=False):
-    """A leaf made of numbers, nested lists of them, or an array (torch.tensor); floats become float32.
+    """A leaf made from numbers, nested lists of them, or an array (torch.tensor); floats become float32.
 
-    Raises RuntimeError if it shall require grad and its numbers are whole.
+    Raises RuntimeError if `requires_grad` is set for integers.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).shape == (2, 2)
+    True
+    >>> torch.tensor([1.0, 2.0], requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    >>> torch.tensor(3, requires_grad=True)
+    Traceback (most recent call last):
+    RuntimeError: Only Tensors of floating point and complex dtype can require gradients
     """
     array = np.array(data)
     if array.dtype.kind == "f" and not isinstance(data, (np.ndarray, np.generic)):
@@ -279,7 +321,14 @@ def tensor(data, requires_grad=False):
 
 
 def version_of(t):
-    """How often the memory of `t` was written in place, through it or any alias."""
+    """How often the memory of `t` was written in place, through it or any alias.
+
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> row = x.detach()
+    >>> row[0] = 5
+    >>> version_of(x)
+    1
+    """
     return 0 if t._box is None else t._box[0]
 
 
@@ -302,12 +351,12 @@ def find_edge(t):
 
 
 def edge_of(t):
-    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
+    """The edge through which a gradient for `t` enters the graph; NO_EDGE if none is wanted."""
     return t._edge or find_edge(t)
 
 
 def accumulator_of(t):
-    """The one AccumulateGrad of the leaf `t`: found again while some graph still holds it, else made anew."""
+    """The one AccumulateGrad of the leaf `t`: the existing one if a graph still holds it, otherwise a new one."""
     meta = t._meta
     found = meta.accumulator and meta.accumulator()  # None if no graph holds it any more
     if found is None:

@@ -1,9 +1,20 @@
-"""Views and in-place writing: two tensors over one memory, and how history stays true when the memory changes.
+"""Views and in-place writes: two tensors over one memory, and how history stays true when the memory changes.
 
-A view remembers its base, the first tensor of the family. All of a family share one version counter. When a member is
-written in place, the *base* gets the new history: a CopySlices node says "all of the old value, except this slice, which
-came out of that operation". Every other view then finds that its own history is out of date (its version differs) and
-makes it anew, as an AsStridedBackward0 on the base: "these elements of the base".
+A view remembers its base, the first tensor of the family. The whole family shares one version counter. When a member is written in place,
+the *base* gets the new history: a CopySlices node says "all of the old value, except this slice, which came out of that operation". Every
+other view then finds that its own history is out of date (its version differs) and regenerates it as an AsStridedBackward0 on the base:
+"these elements of the base".
+
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> base = x * 1
+>>> first = base[0]
+>>> first.mul_(10).grad_fn.name()
+'AsStridedBackward0'
+>>> base.grad_fn.name()
+'torch::autograd::CopySlices'
+>>> base.sum().backward()
+>>> x.grad
+tensor([10.,  1.])
 """
 
 import weakref
@@ -27,12 +38,12 @@ from .tensor import (
 
 
 class ViewMeta(AutogradMeta):
-    """The meta of a view: its base, and the edge and version it had when last looked at."""
+    """The meta of a view: its base, and its edge and version when it was last used."""
 
     __slots__ = ("edge", "version")
 
     def __init__(self, source, edge):
-        # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
+        # Same as in AutogradMeta, written out: views are made often, and a second call costs as much as all of this.
         self.requires_grad = self.retains_grad = False
         self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.detached = None
         self.grad_dtype = OWN_TYPE
@@ -42,7 +53,7 @@ class ViewMeta(AutogradMeta):
         self.version = source._box[0]
 
     def find_edge(self, t):
-        """The edge of the view `t`, made anew if the family was written to since."""
+        """The edge of the view `t`, regenerated if the family was written since."""
         if self.edge is NO_EDGE and not self.base.requires_grad:
             return accumulator_of(t) if self.requires_grad else NO_EDGE
         if self.version != t._box[0] and THREAD.state.grad:
@@ -52,7 +63,7 @@ class ViewMeta(AutogradMeta):
         return accumulator_of(t) if self.requires_grad else DEAD_END
 
     def refresh(self, t):
-        """Make the history of the view `t` anew if the family was written to. Raises RuntimeError if that is not allowed."""
+        """Regenerate the history of the view `t` if the family was written. Raises RuntimeError if that is not allowed."""
         if self.version != t._box[0] and (self.edge is not NO_EDGE or self.base.requires_grad):
             self.check_written(indirect=True)
             self.set_edge(t, as_strided_node(t, self.base))
@@ -61,7 +72,7 @@ class ViewMeta(AutogradMeta):
         """May raise RuntimeError if writing to this view (or, `indirect`, to its base) leaves its history undefined."""
 
     def set_edge(self, t, edge):
-        """Give the view a new history, moving what retain_grad asked for to it."""
+        """Give the view a new history, and move retain_grad to it."""
         old, self.edge, self.version = self.edge, edge, t._box[0]
         if self.retains_grad:
             move_retention(t, old, edge)
@@ -83,7 +94,7 @@ def make_view(source, data, edge=NO_EDGE, *how):
     t._data = data
     t._edge = None
     box = t._box = source._shared_box()
-    if box[0] < 0:  # writes are not counted, so no history could be kept true
+    if box[0] < 0:  # writes are not counted, so a history could become wrong
         t._edge, t._meta = NO_EDGE, None
     else:
         t._meta = CLASSES["ViewMeta"](source, edge, *how)
@@ -107,7 +118,7 @@ def check_writable(t, others=()):
 
 
 def check_view(meta, requires):
-    """The same for the view of that `meta`: what it is a view of may be a leaf that requires grad."""
+    """The same for the view with that `meta`: its base may be a leaf that requires grad."""
     meta.check_written()
     if requires and meta.base._last_edge() is NO_EDGE:
         raise RuntimeError(
@@ -129,7 +140,7 @@ def rebase_history(t, node):
 
 
 def set_history(t, node):
-    """Make `node` the history of `t`, which is no view; what retain_grad asked for moves to it."""
+    """Make `node` the history of `t`, which is not a view, and move retain_grad to it."""
     old, t._edge = t._edge, node
     if t._meta is not None and t._meta.retains_grad:
         move_retention(t, old, node)
@@ -139,7 +150,11 @@ def set_history(t, node):
 
 
 def geometry(t):
-    """How a tensor lies in memory: size, stride, and the offset from the start of that memory, counted in elements."""
+    """The memory layout of a tensor: size, stride, and the offset from the start of its memory, in elements.
+
+    >>> geometry(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])[1])
+    ((3,), (1,), 3)
+    """
     x = t._array()
     owner = x if x.base is None else x.base
     start = x.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
@@ -147,12 +162,12 @@ def geometry(t):
 
 
 def span(size, stride):
-    """How many elements of memory a tensor of that geometry reaches over."""
+    """How many elements of memory a tensor of that geometry spans."""
     return 0 if 0 in size else 1 + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
 
 
 def seen(memory, size, stride, offset):
-    """The flat `memory` as a view of that geometry."""
+    """A view of that geometry of the flat `memory`."""
     if isinstance(memory, Tensor):
         return memory.as_strided(size, stride, offset)
     step = memory.itemsize
@@ -160,7 +175,7 @@ def seen(memory, size, stride, offset):
 
 
 def put(part, values):
-    """Write `values` over `part`, a view of what the formula itself has made."""
+    """Write `values` over `part`, a view of something the formula itself has made."""
     if isinstance(part, Tensor):
         part.copy_(values)
     else:
@@ -223,24 +238,24 @@ class CopySlices(Node):
 
     def release(self):
         self.saved = FREED
-        self.inner = None  # what it saved may still be needed: its result knows it as its own node
+        self.inner = None  # keep what it saved: its result has it as its own node
 
     def vjp(self, g, values):
         whole, part = self.copied(g)
         first, *rest = self.through_inner(part, values)
         if first is None and self.inner.kind == "function":
-            return None, *rest  # as PyTorch: then nothing goes to the base, neither to the rest of it
+            return None, *rest  # as in PyTorch: then nothing goes to the base, not even outside of the slice
         put(part, zeros(part.shape, part) if first is None else first)
         return whole, *rest
 
     def place(self, base, view):
-        """The place of the view in its base: (size, stride) of the base; (size, stride, offset) of the view in it."""
+        """The position of the view in its base: (size, stride) of the base; (size, stride, offset) of the view in it."""
         size, stride, start = geometry(base)
         view_size, view_stride, offset = geometry(view)
         return size, stride, (view_size, view_stride, offset - start)
 
     def copied(self, g):
-        """A copy of `g` that lies in memory as the base does, and the view of it that was overwritten."""
+        """A copy of `g` in the memory layout of the base, and the view of it that was overwritten."""
         size, stride, place = self.args
         memory = zeros((span(size, stride),), g)
         whole = seen(memory, size, stride, 0)

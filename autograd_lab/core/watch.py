@@ -1,16 +1,36 @@
 """The observer protocol: everything the engine tells a watcher, one method for each kind of event.
 
-A watcher is in `THREAD.state.watch` and in the list `WATCHERS` (modes.py) while it works. What shows, records or compiles a
-program inherits from `Watch` and overrides the events it needs. Without a watcher, `NOBODY` takes its place.
+A watcher is in `THREAD.state.watch` and in the list `WATCHERS` (modes.py) while it works. Code that shows, records or compiles a program
+inherits from `Watch` and overrides the events it needs. Without a watcher, `NOBODY` takes its place.
 """
 
 
 class Watch:
-    """A watcher that hears everything and does nothing; subclasses override what they need."""
+    """A watcher that hears everything and does nothing; subclasses override what they need.
+
+    >>> class Printer(Watch):
+    ...     def operation(self, rule, inputs, outputs, node, args):
+    ...         print(rule.op, "gives", outputs[0].item())
+    ...
+    ...     def popped(self, run, node, g):
+    ...         print(node.name(), "gets", g)
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> printer, state = Printer(), core.modes.THREAD.state
+    >>> state.watch = printer
+    >>> core.modes.WATCHERS.append(printer)
+    >>> state.refresh()
+    >>> (x * x).backward()
+    mul gives 9.0
+    MulBackward0 gets 1.0
+    torch::autograd::AccumulateGrad gets 6.0
+    >>> state.watch = None
+    >>> core.modes.WATCHERS.remove(printer)
+    >>> state.refresh()
+    """
 
     running = True
-    batch = None  # the batch of vmap that is at work, if this is one or stands beside one
-    rewinds = False  # whether `mark` and `restore` take back what was noted
+    batch = None  # the running batch of vmap, if this is one or is combined with one
+    rewinds = False  # whether `mark` and `restore` can undo notes
 
     # -- the forward pass -----------------------------------------------------------------------------
 
@@ -30,25 +50,25 @@ class Watch:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
 
     def remade(self, source, out, how):
-        """A leaf was made of the numbers of another tensor: `how` is "Parameter" or "deepcopy"."""
+        """A leaf was made from the numbers of another tensor: `how` is "Parameter" or "deepcopy"."""
 
     def shared(self, t):
-        """NumPy shares the memory of a tensor from here on."""
+        """From here on, NumPy shares the memory of a tensor."""
 
     def copied(self, data, out):
-        """`out` was made from Python data, of which tensors gave their numbers only."""
+        """`out` was made from Python data that contains tensors, of which only the numbers were used."""
 
     def followed(self, out, sources):
-        """A tensor was made from others by no operation, or in their likeness."""
+        """A tensor was made from others without an operation, or with their shape and type."""
 
     def made(self, t):
-        """A tensor was made of nothing, as by `zeros` or `arange`."""
+        """A tensor was created, as by `zeros` or `arange`."""
 
     def read(self, t, how):
         """The numbers of a tensor left the graph through the method `how`: "item", "tolist" or "numpy"."""
 
     def looked(self, t, how):
-        """Something was decided by the numbers of a tensor: a branch, or the shape of a result."""
+        """The numbers of a tensor decided something: a branch, or the shape of a result."""
 
     def flagged(self, t, how):
         """Whether a tensor requires grad, or retains its gradient, was changed by the method `how`."""
@@ -66,10 +86,10 @@ class Watch:
         """The kernel `name` has drawn the numbers of `out`."""
 
     def seeded(self, generator):
-        """A generator of random numbers was asked for its state, or put into another."""
+        """The state of a random number generator was read or set."""
 
     def entered(self, what, name=""):
-        """A module was called, or a scope that the user has named was entered, in which case `what` is None."""
+        """A module was called, or a scope that the user named was entered (then `what` is None)."""
 
     def left(self):
         """The module or scope that was entered last was left."""
@@ -80,19 +100,19 @@ class Watch:
     # -- the backward pass ----------------------------------------------------------------------------
 
     def asked(self, outputs, inputs):
-        """`backward` or `grad` was called for some outputs, perhaps with `inputs`; a pass follows, or an error."""
+        """`backward` or `grad` was called for some outputs, perhaps with `inputs`; a pass or an error follows."""
 
     def sent(self, gradients):
-        """These are the gradients of the outputs that `grad` was given, or None."""
+        """The gradients of the outputs that were passed to `grad`, or None."""
 
     def granted(self, inputs, results):
-        """These are the gradients with respect to `inputs` that `grad` returns."""
+        """The gradients with respect to `inputs` that `grad` returns."""
 
     def pass_started(self, run, roots, call):
-        """A backward pass has counted its dependencies and is about to run; its `watch` may be replaced for the rest of it."""
+        """A backward pass has counted its dependencies and is about to run; its `watch` may be replaced now."""
 
     def delivered(self, run, sender, i, fn, nr, g, old, total):
-        """Message `g`, number `i` of its sender, reached slot `nr` of `fn`, where `old` lay and `total` lies now."""
+        """Message `g`, number `i` of its sender, reached slot `nr` of `fn`, which held `old` and now holds `total`."""
 
     def pushed(self, run, fn):
         """A node has all its messages and was put into the ready queue."""
@@ -101,10 +121,10 @@ class Watch:
         """A node was taken from the ready queue with the gradient, or the gradients, that arrived for it."""
 
     def handing(self, run, node, stage, grads, context=()):
-        """User code is about to be handed gradients at a node, and sees those in `context` as well."""
+        """User code is about to get gradients at a node, and also sees those in `context`."""
 
     def hooked(self, run, node, stage, after, nr=0):
-        """User code has seen the gradients that it was handed, perhaps changed them, and leaves `after`."""
+        """User code has seen its gradients, perhaps changed them, and returned `after`."""
 
     def applying(self, run, node, slots):
         """The rule of a node is about to run on the gradients in `slots`."""
@@ -116,13 +136,13 @@ class Watch:
         """A node has dropped its saved values."""
 
     def pruned(self, run, node, i):
-        """Nothing is sent to operand `i` of a node, which needs no gradient."""
+        """Nothing is sent to operand `i` of a node: it needs no gradient."""
 
     def retained(self, run, t, g):
-        """A tensor that is no leaf, and asked for it, keeps its gradient."""
+        """A non-leaf tensor with retain_grad keeps its gradient."""
 
     def failed(self, run, error):
-        """A pass, or a call that asked for one (`run` is None then), ended with an error."""
+        """A pass, or a call that requested one (then `run` is None), ended with an error."""
 
     def pass_done(self, run):
         """A pass is complete."""
@@ -130,7 +150,7 @@ class Watch:
     # -- a run of the program that is made again --------------------------------------------------------
 
     def mark(self):
-        """All that was noted so far, for `restore`."""
+        """A mark of everything noted so far, for `restore`."""
 
     def restore(self, mark):
         """Forget what was noted since `mark`."""

@@ -69,9 +69,9 @@ class Delivery:
     kept: list[Path] = field(default_factory=list)
     """The student's own, left as they are."""
     beside: list[tuple[Path, Path]] = field(default_factory=list)
-    """(the student's file, the newer version that was put beside it)"""
+    """(the student's file, the newer version that was placed next to it)"""
     lost_list: bool = False
-    """The list of deliveries could not be read, so every file that differs was taken for the student's."""
+    """The list of deliveries could not be read, so every file that differs was treated as the student's."""
 
 
 def deliver(root: Path, work: Path) -> Delivery:
@@ -99,7 +99,7 @@ def deliver(root: Path, work: Path) -> Delivery:
             _write(target, content)
             (report.restored if last else report.new).append(relative)
         elif not target.is_file():
-            report.kept.append(relative)  # a folder of the student's has this name
+            report.kept.append(relative)  # the student has a folder with this name
         else:
             present = fingerprint(relative, target.read_bytes())
             if present.exact == shipped.exact:
@@ -125,7 +125,7 @@ def deliver(root: Path, work: Path) -> Delivery:
 
 
 def fingerprint(path: Path, data: bytes) -> Fingerprint:
-    """Two hashes of a file: of its bytes, and of what a student can have written in it."""
+    """Two hashes of a file: of its bytes, and of what a student may have written in it."""
     exact = hashlib.sha256(data).hexdigest()
     if path.suffix != ".ipynb":
         return Fingerprint(exact, exact)
@@ -134,7 +134,7 @@ def fingerprint(path: Path, data: bytes) -> Fingerprint:
             [cell["cell_type"], "".join(cell["source"]), cell.get("attachments")]
             for cell in json.loads(data)["cells"]
         ]
-    except (ValueError, KeyError, TypeError, AttributeError):  # no notebook; then every byte counts
+    except (ValueError, KeyError, TypeError, AttributeError):  # not a notebook; then every byte counts
         return Fingerprint(exact, exact)
     return Fingerprint(exact, hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest())
 

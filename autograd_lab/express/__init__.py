@@ -1,13 +1,13 @@
-"""Speed: what is so because it is faster. Without this package all that is computed is the same, to the bit.
+"""Speed: code that exists because it is faster. Without this package everything computes the same, to the bit.
 
-    fused.py      two nodes in one, until they are looked at
+    fused.py      two nodes in one, until something looks at them
     layers.py     fully connected layers and the loss of a classifier
     loop.py       the loop of a backward pass without a watcher
     operators.py  + - * / in one function each
 
 One switch for the process: `on()` puts these into the doors of the core (autograd/seams.py), `off()` takes them out. A pass ends as it
 began. It is on in scripts. `from autograd_lab import lab` switches it off, so that in a notebook the nodes on the screen are the nodes that
-compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LAB_EXPRESS=0 or 1 decides for both.
+compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LAB_EXPRESS=0 or 1 overrides both.
 """
 
 import os
@@ -20,7 +20,7 @@ VARIABLE = "AUTOGRAD_LAB_EXPRESS"
 
 
 def _loaded():
-    """layers.py, loaded with the first layer; its functions take the places of those below in the doors."""
+    """layers.py, loaded with the first layer; its functions replace those below in the doors."""
     from . import layers
 
     if DOORS.linear is linear:
@@ -39,12 +39,12 @@ def cross_entropy(*args):
 
 
 def on():
-    """Switch it on, unless the environment says otherwise. Returns whether it is on."""
+    """Switch it on, unless the environment variable forbids it. Returns whether it is on."""
     return _switch(os.environ.get(VARIABLE, "1") != "0")
 
 
 def off():
-    """Switch it off, unless the environment says otherwise. Returns whether it is on."""
+    """Switch it off, unless the environment variable forbids it. Returns whether it is on."""
     return _switch(os.environ.get(VARIABLE, "0") == "1")
 
 

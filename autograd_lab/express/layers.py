@@ -1,6 +1,6 @@
-"""Fully connected layers, and the loss of a classifier, as one node each: where most nets spend their time.
+"""Fully connected layers, and the loss of a classifier, as one node each: where most networks spend their time.
 
-The forward passes compute what the rules of the two operations compute, with less around it.
+The forward passes compute the same as the rules of the two operations, with less overhead.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ from .fused import Fused
 
 
 def linear(input, weight, bias=None):
-    """`input @ weight^T + bias` of a batch of vectors: one AddmmBackward0, fed by the TBackward0 of the weight, made as one (Layer).
+    """`input @ weight^T + bias` for a batch of vectors: an AddmmBackward0, fed by the TBackward0 of the weight, in one node (Layer).
 
-    None unless the weight is a leaf that wants a gradient.
+    Returns None unless the weight is a leaf that requires grad.
     """
     state = THREAD.state
     try:
         x, w, c = input._data, weight._data, bias._data
-    except AttributeError:  # something is no tensor
+    except AttributeError:  # an argument is not a tensor
         return None
     meta = weight._meta
     if (
@@ -65,7 +65,7 @@ def linear(input, weight, bias=None):
 
 
 def _add_product(c, x, y):
-    product = x.dot(y)  # what x @ y is for matrices, with less around it
+    product = x.dot(y)  # x @ y for matrices, with less overhead
     product += c
     return product
 
@@ -83,7 +83,9 @@ class Layer(Fused):
     def vjp(self, g, x, w):
         return (
             None if self._next[0] is NO_EDGE else sum_rows(g),
-            None if w is None else g.dot(self.args[0].T),  # the numbers of then, if `w.data` was replaced
+            None
+            if w is None
+            else g.dot(self.args[0].T),  # the numbers at that time, if `w.data` was replaced
             g.T.dot(x),
         )
 
@@ -97,7 +99,7 @@ class Layer(Fused):
         turn.fold = turn.hooks = turn.versions = None
         if self.saved is not FREED and self.saved[1] is not None:
             input, weight = self.saved
-            turned = wrap(y, None, weight._shared_box())  # as `make_view` would have made it then
+            turned = wrap(y, None, weight._shared_box())  # as `make_view` would have made it at that time
             turned._meta = meta = ViewMeta(weight, turn)
             meta.version, meta.creation = self.versions[1], DEFAULT
             self.saved = input, turned
@@ -108,10 +110,9 @@ class Layer(Fused):
 
 
 def cross_entropy(input, target, reduction, ignore_index):
-    """log_softmax and nll_loss of a batch of logits in one go, with the nodes of both; None if the case is
-    not that plain.
+    """log_softmax and nll_loss of a batch of logits at once, with the nodes of both; None if the case is not that simple.
 
-    No weights, no ignored rows, nothing unusual going on: the loss of nearly every training loop.
+    The common case in training: no weights, no ignored rows, nothing unusual going on.
     """
     x, t = input._data, target._data
     state = THREAD.state
@@ -164,7 +165,7 @@ class CrossEntropy(Fused):
         to_x = np.exp(log_p)
         to_x *= g
         classes = to_x.shape[1]
-        if classes <= numerics.FEW:  # rows are taken sooner than single elements are found
+        if classes <= numerics.FEW:  # taking rows is faster than finding single elements
             right = numerics.identity(classes, to_x.dtype).take(target, 0)
             right *= g
             to_x -= right
@@ -193,7 +194,7 @@ class CrossEntropy(Fused):
 
 
 _ALONG_CLASSES = (1,)
-_FLOATS = np.dtype(np.float32), np.dtype(np.float64)  # halves are rounded after each of the two operations
+_FLOATS = np.dtype(np.float32), np.dtype(np.float64)  # float16 is rounded after each of the two operations
 
 
 def _log_softmax_and_loss(x, target, divisor):

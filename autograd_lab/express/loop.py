@@ -1,6 +1,7 @@
-"""The loop of a backward pass that nobody watches, in which gradients are arrays and every node runs.
+"""The loop of an unwatched backward pass in which gradients are arrays and every node runs.
 
-It does what the engine's own loop does (autograd/engine.py), in fewer steps: all is written out, and what is served next anyway is not queued.
+It does the same as the engine's own loop (core/engine.py) in fewer steps: everything is written out, and a node that runs next anyway is
+not queued.
 """
 
 from heapq import heappop, heappush, heapreplace
@@ -15,8 +16,8 @@ def loop(run):
     """Run the pass `run` to its end."""
     ready, deps, buffers, keep = run.ready, run.deps, run.buffers, run.keep_graph
     state = THREAD.state
-    # A leaf is served before all nodes, so it need not queue if no other leaf is in front of it. Nor need a node that is
-    # likely to be the next to run: it is kept at hand.
+    # A leaf runs before all nodes, so it need not be queued if no other leaf is waiting. Nor need a node that is likely to run next: it is
+    # kept at hand.
     hand = held = None
     while True:
         if hand is None:
@@ -44,11 +45,11 @@ def loop(run):
         else:
             grads = run._run_node(node, g)
             if state.grad or len(state.saved_hooks) != len(run.saved_hooks):
-                run._settle(state)  # a hook changed what holds for all of the pass
+                run._settle(state)  # a hook changed the modes of the pass
         if type(edges) is not tuple:
             edges = (edges,)
         for fn, g in zip(edges, grads if type(grads) is tuple else (grads,)):  # noqa: B905 - `strict` costs too much
-            if type(fn) is tuple:  # nobody, or one of several outputs
+            if type(fn) is tuple:  # no node, or a node with several outputs
                 fn, nr = fn
                 if fn is not None:
                     run._deliver(fn, nr, g, None, None)
@@ -57,7 +58,7 @@ def loop(run):
                     before = buffers.pop(fn)
                     if before is not None:
                         g = before if g is None else before + g
-                left = deps.get(fn, 1)  # the second half of a node that a hook unfolded is not there
+                left = deps.get(fn, 1)  # the second half of a node that a hook unfolded is missing
                 if left > 1:
                     deps[fn] = left - 1
                     buffers[fn] = g

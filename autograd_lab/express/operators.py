@@ -1,6 +1,6 @@
 """+ - * / of two tensors of one type and shape, or of a tensor and a float: core/rule.py, record.py and node.py in one function.
 
-Whatever is less plain goes the way of the core.
+Everything less simple is left to the core.
 """
 
 import operator
@@ -17,13 +17,13 @@ from ..torchlike.ops.arithmetic import OPERATORS
 
 SINGLES: dict[float, np.ndarray] = {}
 DOUBLES: dict[float, np.ndarray] = {}
-"""Numbers that met floats, as 0-d arrays of that type: NumPy takes as long to understand a Python number as to multiply by it."""
+"""Numbers used with floats, as 0-d arrays of that type: NumPy takes as long to convert a Python number as to multiply by it."""
 
 
 def _learn(number, kind, known):
     """`number` as a 0-d array of the type `kind`, and from now on one of those `known`."""
     y = THREAD.state.run(np.array, number, kind)  # 1e300 is inf as a single float, without a warning
-    if number:  # 0.0 and -0.0 would be one entry
+    if number:  # 0.0 and -0.0 would share an entry
         if len(known) > 1000:
             known.clear()
         known[number] = y

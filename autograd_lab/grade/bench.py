@@ -1,13 +1,13 @@
 """Measures the grader on the test class: `python -m autograd_lab.grade.bench`, in a checkout (tests/grade/corpus.py makes the class).
 
     (nothing)           seconds, memory, and whether two runs write the same bytes: for the class, and for its honest students
-    --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable. It grades samples of the class:
-                        honest students, endless loops, other work that goes wrong; each counts for how many there are of its kind
+    --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable. It grades samples of the class: honest
+                        students, endless loops, other broken work; each is weighted by how many there are of its kind
     --hostile           submissions that break graders: tried, graded right, escaped, others harmed
-    --kill 50           kill -9 at so many random moments: lost, doubled, left running
+    --kill 50           kill -9 at this many random moments: lost, doubled, left running
     --agreement         the grader against `autograd-lab validate`, item for item
 
-Seconds by the clock depend on what else the machine does; so seconds of processor time are told with them.
+Wall time depends on what else the machine does, so processor time is reported too.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from .scoring import score
 from .submissions import find, load, read
 
 MARK = "ESCAPED"
-"""What hostile submissions print if they come out."""
+"""What hostile submissions print if they escape."""
 LEFT_BEHIND = "agl_escaped"
-"""How the names of files begin that may appear nowhere."""
+"""The prefix of file names that must not appear anywhere."""
 GET_NBGRADER = "python -m venv nbgrader-env && nbgrader-env/bin/pip install nbgrader ipykernel"
 
 
 def corpus() -> Any:
-    """The module that makes the test class. Raises CannotGradeError where there is none."""
+    """The module that makes the test class. Raises CannotGradeError if there is none."""
     folder = course_root() / "tests" / "grade"
     if not (folder / "corpus.py").is_file():
         raise CannotGradeError(
@@ -74,18 +74,18 @@ class Measured:
     """What a command took."""
 
     wall: float
-    """Seconds by the clock."""
+    """Seconds of wall time."""
     cpu: float
-    """Seconds of processor time, of the command and all that it started."""
+    """Seconds of processor time, of the command and everything it started."""
     peak: float
-    """Most memory at a time, of all its processes, in MB; memory that several share counts once."""
+    """Peak memory of all its processes together, in MB; shared memory counts once."""
     said: str = ""
 
     def __str__(self) -> str:
         return f"{self.wall:.1f} s ({self.cpu:.1f} s of processor time), peak {self.peak:.0f} MB"
 
 
-# Runs a command and waits for all that it leaves behind too, so that the processor time of every process is counted.
+# Runs a command and also waits for everything it leaves behind, so that the processor time of every process is counted.
 _COUNTED = """
 import ctypes, os, subprocess, sys, time
 if sys.platform == "linux":
@@ -108,13 +108,13 @@ def measure(
     env: Mapping[str, str] = os.environ,
     cwd: Path | None = None,
 ) -> Measured:
-    """Run a command to its end. Raises CannotGradeError, with what it said, if it fails, unless that is expected of it."""
+    """Run a command to its end. Raises CannotGradeError with its output if it fails, unless failure is expected."""
     import resource  # not on Windows
 
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with tempfile.TemporaryFile() as log:
         counted = [sys.executable, "-c", _COUNTED, *command]
-        # where bytecode is switched off, all processes of both sides would compile what they import
+        # without bytecode files, every process on both sides would compile what it imports
         usual = {name: value for name, value in env.items() if name != "PYTHONDONTWRITEBYTECODE"}
         process = subprocess.Popen(
             counted, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=usual, cwd=cwd
@@ -156,7 +156,7 @@ def memory(root: int) -> float:
 
 
 def _family(root: int) -> set[int]:
-    """A process and its descendants, where there is /proc."""
+    """A process and its descendants, if there is a /proc."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
@@ -187,7 +187,7 @@ def given(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def unfair(cases: Iterable[Any], out: Path) -> dict[str, list[str]]:
-    """{student: what was graded otherwise than the work deserves, or got no row}."""
+    """{student: what was graded wrongly or got no row}."""
     rows, found = given(out), {}
     for case in cases:
         mine, wrong = rows.get(case.listed, {}), []
@@ -218,7 +218,7 @@ def tree(folder: Path) -> str:
 
 
 def differing(one: Path, other: Path) -> list[str]:
-    """The files that two runs over the same submissions wrote differently, but for the key `timing`."""
+    """The files in which two runs over the same submissions differ, apart from the key `timing`."""
 
     def content(path: Path) -> Any:
         if path.name != "grades.json" or not path.is_file():
@@ -228,7 +228,7 @@ def differing(one: Path, other: Path) -> list[str]:
         return data
 
     names = {p.relative_to(top) for top in (one, other) for p in top.rglob("*") if p.is_file()}
-    # the gradebook is a database that keeps times; every table comes from it
+    # the gradebook is a database that stores times; every table is made from it
     return sorted(
         str(n) for n in names
         if not n.name.startswith(("gradebook.db", ".grading")) and content(one / n) != content(other / n)
@@ -240,17 +240,17 @@ def differing(one: Path, other: Path) -> list[str]:
 
 @dataclass
 class Trap:
-    """Where submissions that come out of their sandbox are seen: a folder, two sockets, places that many can write to."""
+    """Detects submissions that escape from their sandbox: a folder, two sockets, and places that many can write to."""
 
     folder: Path
     port: int = 0
     caught: list[str] = field(default_factory=list)
-    """What should not have been possible, in words."""
+    """What should have been impossible, in words."""
 
 
 @contextmanager
 def trap(folder: Path, leftover: str) -> Iterator[Trap]:
-    """Watch while submissions run; afterwards `caught` says what came out. `leftover` names processes that may not remain."""
+    """Watch while submissions run; afterwards `caught` says what escaped. `leftover` names processes that must not remain."""
     folder.mkdir(parents=True)
     there = set(_left_behind())
     made = Trap(folder)
@@ -301,14 +301,14 @@ def _left_behind() -> Iterator[str]:
 
 @dataclass
 class Hostile:
-    """What became of hostile submissions, and of honest ones among them."""
+    """The outcome for hostile submissions, and for honest ones among them."""
 
     tried: int
     right: int
     escaped: list[str]
-    """Points that were not earned, and what was seen outside of a sandbox."""
+    """Points that were not earned, and traces seen outside the sandbox."""
     harmed: list[str]
-    """Honest submissions with another grade than they deserve; files of students that changed."""
+    """Honest submissions with a wrong grade, and students' files that changed."""
     unfair: dict[str, list[str]]
     took: Measured
 
@@ -364,21 +364,21 @@ def hostile(cases: Sequence[Any], folder: Path, *more: str) -> Hostile:
 
 @dataclass
 class Killed:
-    """What became of the results of runs that were killed."""
+    """What survived of the results of runs that were killed."""
 
     kills: int = 0
     in_the_middle: int = 0
-    """Kills that found some submissions graded and some not."""
+    """Kills at which some submissions were graded and some were not."""
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
-    """Processes that went on without the one that was killed."""
+    """Processes that outlived the one that was killed."""
     other: list[str] = field(default_factory=list)
-    """Files that differ, in the end, from those of a run that nobody disturbed."""
+    """Files that finally differ from those of an undisturbed run."""
 
 
 def killed(cases: Sequence[Any], folder: Path, times: int) -> Killed:
-    """Kill the command with SIGKILL at random moments and start it again, until it is through; then once more from the beginning."""
+    """Kill the command with SIGKILL at random moments and restart it until it finishes; then run it once more from the beginning."""
     told, draw = Killed(), random.Random(times)
     submissions, whole = folder / "submissions", folder / "whole"
     corpus().write(cases, submissions)
@@ -398,7 +398,7 @@ def killed(cases: Sequence[Any], folder: Path, times: int) -> Killed:
         process.kill()
         process.wait()
         told.kills += 1
-        end = time.monotonic() + 60  # a worker that is still loading its libraries notices afterwards
+        end = time.monotonic() + 60  # a worker that is still loading its libraries notices only afterwards
         while any(map(_alive, family)) and time.monotonic() < end:
             time.sleep(0.1)
         told.running += [f"process {pid}" for pid in family if _alive(pid)]
@@ -418,13 +418,13 @@ def killed(cases: Sequence[Any], folder: Path, times: int) -> Killed:
 
 
 def _whole_rows(out: Path, expected: dict[tuple[str, str], int], told: Killed) -> set[tuple[str, str]]:
-    """The submissions in a gradebook; what is in it in part counts as lost, what was graded twice as doubled."""
+    """The submissions in a gradebook: one stored in part counts as lost, one graded twice as doubled."""
     if not (out / NAME).is_file():
         return set()
     try:
         with Gradebook(out / NAME) as book:
             entries, history = book.entries(), book.history()
-    except CannotGradeError:  # killed before the first table was there
+    except CannotGradeError:  # killed before the first table existed
         return set()
     told.lost += [
         f"{e.student}: a part of {e.notebook}"
@@ -458,12 +458,12 @@ class Agreement:
 
     @property
     def percent(self) -> float:
-        """Items on which they agree, of 100."""
+        """The percentage of items on which they agree."""
         return 100 * (1 - len(self.differ) / max(1, self.items))
 
 
 def jobs(submissions: Path, course: Course) -> list[Job]:
-    """The merged notebooks of a folder, those that can be read, as the grader runs them."""
+    """The merged notebooks of a folder, as the grader runs them, without unreadable ones."""
     found = find(submissions, merge.shelf(course.released.values()))
     made = []
     for one in found.submissions:
@@ -479,7 +479,7 @@ def agreement(wanted: Sequence[Job], course: Course, workers: int = 2) -> Iterat
     The results are "passed", "wrong", "not attempted" and "error"; a cell that had to be stopped is an error to nbval.
     """
     items = {name: [public(item) for item in each] for name, each in course.items.items()}
-    with Engine(items, workers=workers, require_sandbox=False) as engine:  # nbval has none
+    with Engine(items, workers=workers, require_sandbox=False) as engine:  # nbval has no hidden probes
         for job, ran in engine.run(wanted):
             mine = {one.item: one.state for one in score(job, ran, items)}
             theirs = {row.item: row.state for row in validate.validate(job).rows}
@@ -497,7 +497,7 @@ def agreement(wanted: Sequence[Job], course: Course, workers: int = 2) -> Iterat
 
 
 HOSTILE_SAMPLE = {"endless": 3, "broken": 6}
-"""How many of each kind nbgrader grades at most: of those that wait out its limits, and of those that go wrong by themselves."""
+"""The most submissions of each kind that nbgrader grades: of those that run into its limits, and of those that fail by themselves."""
 
 
 class Nbgrader:
@@ -517,7 +517,7 @@ class Nbgrader:
         self._run("generate_assignment", "course")
 
     def autograde(self, cases: Sequence[Any], may_fail: bool = False) -> Measured:
-        """Grade these students' notebooks, and no others. `may_fail`: it may give up on some of them."""
+        """Grade these students' notebooks only. `may_fail`: nbgrader may give up on some of them."""
         shutil.rmtree(self.folder / "submitted", ignore_errors=True)
         for case in cases:
             home = self.folder / "submitted" / case.student / "course"
@@ -544,7 +544,7 @@ class Nbgrader:
         )
 
     def _end_kernels(self) -> None:
-        """End what is still running of submissions that loop."""
+        """End what looping submissions have left running."""
         mark = f"JUPYTER_PATH={self.folder / 'jupyter'}".encode()
         for path in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
@@ -553,7 +553,7 @@ class Nbgrader:
 
 
 def sample(cases: Sequence[Any], count: int) -> list[Any]:
-    """Honest students who handed in one notebook, different notebooks in turn."""
+    """Honest students with one notebook each, taking the notebooks in turn."""
     fits = [
         c for c in cases if c.kind == "honest" and len(c.files) == 1 and re.fullmatch(r"mix-\d+", c.student)
     ]
@@ -567,7 +567,7 @@ def sample(cases: Sequence[Any], count: int) -> list[Any]:
 
 
 def kinds(cases: Iterable[Any]) -> dict[str, list[Any]]:
-    """Hostile students by what they do where nothing protects from them: "endless", "broken", or "left out", who may not run there."""
+    """Hostile students by what they do without a sandbox: "endless", "broken", or "left out", who must not run there."""
     named: dict[str, list[Any]] = {"endless": [], "broken": [], "left out": []}
     outside = importlib.import_module("hostile").outside
     for case in cases:
@@ -577,9 +577,10 @@ def kinds(cases: Iterable[Any]) -> dict[str, list[Any]]:
 
 
 def beside(other: Nbgrader, cases: Sequence[Any], ran: Sequence[str], count: int) -> dict[str, Any]:
-    """Seconds of nbgrader for the class: samples of each kind measured, each multiplied by how many notebooks of it `ran`.
+    """Seconds that nbgrader takes for the class: samples of each kind are measured, each multiplied by how many notebooks of that kind
+    `ran`.
 
-    `ran` has the student of each notebook that the grader ran. What is left out counts as an honest one.
+    `ran` lists the student of each notebook that the grader ran. Those left out count as honest ones.
     """
     chosen, hostile = sample(cases, count), kinds(cases)
     alone = other.autograde(chosen[:1])
@@ -619,15 +620,15 @@ def beside(other: Nbgrader, cases: Sequence[Any], ran: Sequence[str], count: int
 
 
 def speed(folder: Path, size: int, nbgrader: Path | None, count: int) -> dict[str, Any]:
-    """The class and its honest students alone, each twice; the first submissions, for what each further one costs; and nbgrader.
+    """Measure the class and its honest students alone, each twice; the first submissions, for the marginal cost of one more; and nbgrader.
 
-    Without pages of feedback, which nbgrader makes by another command.
+    Without feedback pages, for which nbgrader has another command.
     """
     make = corpus()
     cases = make.the_class(size)
     classes = {"the class": cases, "its honest students": [case for case in cases if case.kind == "honest"]}
     chosen = sample(cases, count)
-    make.write(chosen[:2], folder / "first")  # two, so that as many workers start as for the class
+    make.write(chosen[:2], folder / "first")  # two, so that as many workers start as for the whole class
     first = grade(folder / "first", folder / "first graded", "--no-feedback")
     told: dict[str, Any] = {"first two submissions": str(first)}
     best, ran = {}, {}
@@ -672,7 +673,7 @@ _UNITS = {"seconds": "wall", "processor seconds": "cpu"}
 
 
 def _further(several: Measured, first: Measured, number: int) -> dict[str, float]:
-    """What each of `number` submissions more has taken."""
+    """The cost of each of `number` more submissions."""
     return {
         f"each further, {unit}": round((getattr(several, one) - getattr(first, one)) / number, 4)
         for unit, one in _UNITS.items()
@@ -680,7 +681,7 @@ def _further(several: Measured, first: Measured, number: int) -> dict[str, float
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command. Returns 0 if all was as it should be, 1 if not, 2 if it could not be measured."""
+    """Run the command. Returns 0 if everything was as it should be, 1 if not, 2 if it could not be measured."""
     options = _parser().parse_args(argv)
     try:
         corpus()

@@ -1,6 +1,6 @@
-"""Files handed in beside a notebook: modules that it imports, data that it reads. They are in its folder when it runs.
+"""Files handed in beside a notebook: modules that it imports, data that it reads. They are put into its folder when it runs.
 
-They are as untrusted as the notebook: links are not followed, and number and size are bounded.
+They are as untrusted as the notebook: links are not followed, and their number and size are bounded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_BYTES = 8_000_000
 
 
 def beside(file: File) -> tuple[dict[str, bytes], str]:
-    """The files handed in beside a notebook, by their paths from its folder; and a sentence on those left out, or "".
+    """The files handed in beside a notebook, by their paths from its folder; and a sentence about those that were left out, or "".
 
     A notebook directly among the students' folders has none: the files beside it belong to others.
     """
@@ -46,13 +46,13 @@ def beside(file: File) -> tuple[dict[str, bytes], str]:
 
 
 def _neighbors(file: File, archives: ExitStack) -> Iterator[tuple[str, Callable[[int], bytes | None]]]:
-    """Each file beside a notebook: its relative path, and a function that reads so many of its bytes (None if it is not readable)."""
+    """Each file beside a notebook: its relative path, and a function that reads at most n of its bytes (None if it cannot be read)."""
     if file.member:
         folder = file.member[: file.member.rfind("/") + 1]
         try:
             archive = archives.enter_context(zipfile.ZipFile(file.path))
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
-            return  # problems of the archive are reported for the notebook in it
+            return  # problems with the archive are reported for the notebook in it
         for info in archive.infolist()[:MOST_ENTRIES]:
             name = info.filename.removeprefix(folder)
             if info.filename.startswith(folder) and not info.is_dir() and _is_helper(name):

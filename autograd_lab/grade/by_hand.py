@@ -202,7 +202,7 @@ def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None
 
 
 def _printable(text: str) -> str:
-    """Text for a terminal: names are students' own, and may hold line ends and escape sequences."""
+    """Text that is safe to print: students choose their names, which may contain line ends and escape sequences."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -3,10 +3,9 @@
     with ClusterEngine("tcp://host:8786", items) as engine:      # in place of engine.Engine, with the same methods
         for job, run in engine.run(jobs): ...
 
-Each Dask worker keeps an engine of its own, with the sandbox of its machine, and runs one submission for each of its
-threads. What is sent:
+Each Dask worker has its own engine, with the sandbox of its machine, and runs one submission for each of its threads. What is sent:
 
-    there    merged notebooks, each under a number in place of the student's name; of the items, the probes with their inputs
+    there    merged notebooks, each under a number instead of the student's name; of the items, the probes with their inputs
     back     the answers, as JSON text
 
 Expected values, banks of wrong answers, grades and names stay where the command runs, and so does the comparison: the keys
@@ -49,9 +48,9 @@ _MOST = 64 << 20  # characters of one run
 # --- on the workers -----------------------------------------------------------------------------------
 
 _told: dict[str, str] = {}
-"""{digest: specification} of the runs that this worker takes part in."""
+"""{digest: specification} of the runs in which this worker takes part."""
 _idle: dict[str, list[Engine]] = {}
-"""{digest: idle engines}; for one run there are never more than a worker has threads."""
+"""{digest: idle engines}; one run never has more of them than the worker has threads."""
 _lock = threading.Lock()
 
 
@@ -80,7 +79,7 @@ def digest(text: str) -> str:
 
 
 def run_job(which: str, job: str) -> str:
-    """Run one job, on a worker: JSON in, JSON out. `which` run it belongs to is a specification's digest."""
+    """Run one job on a worker: JSON in, JSON out. `which` is the digest of the specification of its run."""
     engine = _take(which)
     try:
         ((_, run),) = engine.run([_job(json.loads(job))])
@@ -189,7 +188,7 @@ def _answer(told: dict[str, Any], name: str, items: Mapping[str, Item]) -> Answe
 
 
 class ClusterEngine:
-    """An engine whose workers are those of a Dask cluster. Use it as a context manager.
+    """An engine that uses the workers of a Dask cluster. Use it as a context manager.
 
     Parameters
     ----------
@@ -227,7 +226,7 @@ class ClusterEngine:
         self.layers: tuple[str, ...] = ()
         """The layers of the sandbox that are active on all workers."""
         self.workers = 0
-        """How many workers there were at the beginning."""
+        """The number of workers at the beginning."""
 
     def __enter__(self) -> ClusterEngine:
         self._client = connect(self._address)
@@ -258,7 +257,7 @@ class ClusterEngine:
         self._close()
 
     def _close(self) -> None:
-        with suppress(OSError, TimeoutError, RuntimeError, ValueError):  # a lost worker has ended them
+        with suppress(OSError, TimeoutError, RuntimeError, ValueError):  # their worker was lost
             self._client.unregister_worker_plugin(self._name)
         self._client.close(timeout=5)
 
@@ -294,7 +293,7 @@ class ClusterEngine:
         return 2 + 2 * sum(self._client.nthreads().values())
 
     def _next(self, done: queue.SimpleQueue[Any]) -> Any:
-        """The next future that is done. Raises WorkerError if there has been no worker for long."""
+        """The next future that is done. Raises WorkerError if there has been no worker for too long."""
         alone = 0.0
         while True:
             try:
@@ -322,7 +321,7 @@ class ClusterEngine:
 
 
 def connect(address: str) -> Any:
-    """A client of the cluster, when the first worker is there. Raises CannotGradeError if there is none."""
+    """A client of the cluster, once the first worker is there. Raises CannotGradeError if none appears."""
     try:
         from distributed import Client
     except ModuleNotFoundError as error:

@@ -19,7 +19,7 @@ from . import merge
 from .model import CannotGradeError
 
 GRADING = 3
-"""Counted up when the same submission and keys may give another result: everything is then graded again."""
+"""Incremented when the same submission and keys may give a different result: everything is then graded again."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Course:
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """{item: digest of all that its key says}."""
+        """{item: digest of its whole key}."""
         return {item.id: digest_of(asdict(item)) for items in self.items.values() for item in items}
 
     @cached_property
     def asks(self) -> dict[str, str]:
-        """{notebook: digest of all that running it depends on, but for the submission itself}."""
+        """{notebook: digest of everything that running it depends on, except the submission itself}."""
         return {notebook: self._asked(notebook) for notebook in self.items}
 
     def _asked(self, notebook: str) -> str:
@@ -50,7 +50,7 @@ class Course:
 def load_course(exercises: Path | None = None, keys: Path | None = None) -> Course:
     """The released notebooks in `exercises` and the keys in `keys`, by default those of this checkout.
 
-    Raises CannotGradeError if either is not there.
+    Raises CannotGradeError if either is missing.
     """
     root = course_root()
     exercises = exercises or root / "exercises"
@@ -85,7 +85,7 @@ def load_course(exercises: Path | None = None, keys: Path | None = None) -> Cour
 
 
 def choose_notebooks(course: Course, wanted: str) -> list[str]:
-    """The notebooks meant by "04,05" or "04_backward_node_by_node"; raises CannotGradeError for one there is not."""
+    """The notebooks meant by "04,05" or "04_backward_node_by_node". Raises CannotGradeError if there is no such notebook."""
     chosen = []
     for word in filter(None, re.split(r"[,\s]+", wanted)):
         fits = [

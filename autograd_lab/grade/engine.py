@@ -7,12 +7,11 @@
 
 A first, optimistic pass runs a notebook in one process. If that dies or hangs, a careful pass runs it again, with a copy
 of the process before each cell to continue from, and a process for each probe: what stops a process costs only its own question.
-A cell or a probe that ran into a limit is then left out, so that the limit is waited for once and not twice. If the
+A cell or a probe that ran into a limit is then left out, so that the limit is waited for only once. If the
 careful pass is stopped as well (the student's code can reach its processes), it is run again without what was
 running, until it completes. Without fork, all further passes are of this last kind.
 
-Nothing that a submission's process sends is trusted: messages are read within limits, checked to be plain data, and only
-stored.
+Nothing that a submission's process sends is trusted: messages are bounded in size, checked to be plain data, and only stored.
 """
 
 from __future__ import annotations
@@ -46,11 +45,13 @@ from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
 from autograd_lab.grade.sandbox import SandboxError, cpu_of, refusal
 
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
-DEPTH = 20  # of lists in lists, in an answer
+DEPTH = 20  # nesting of lists in an answer
 TEXT = 5_000  # characters of a text in an answer
-_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has the latter only
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has only the second
 _PLOTS = re.compile(r"matplotlib|pyplot|pylab|plt|png|gif|raster", re.IGNORECASE)
-"""Words in cells that need matplotlib. It is not loaded in advance for others: the cost of copying a process grows with its size."""
+"""Words in cells that need matplotlib. For other cells it is not loaded in advance: the cost of forking grows with the size of the
+process.
+"""
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 
 
@@ -92,14 +93,14 @@ def clean(value: Any, room: list[int] | None = None, depth: int = 0) -> Any:
 
 
 def clean_text(text: Any, most: int) -> str:
-    """The beginning of a text that can be stored anywhere, without addresses."""
+    """The beginning of a text, cleaned of addresses, that can be stored anywhere."""
     if not isinstance(text, str):
         raise ProtocolError("a text was expected")
     return _ADDRESS.sub("0x...", text[:most].encode("utf-8", "replace").decode("utf-8"))
 
 
 class Inbox:
-    """The messages in a stream of bytes."""
+    """Splits a stream of bytes into messages."""
 
     def __init__(self, most: int) -> None:
         self._bytes = bytearray()
@@ -139,11 +140,11 @@ class End:
     peak: int = 0
     """Peak memory, in KiB."""
     memory: bool = False
-    """Whether it was ended for using too much memory."""
+    """Whether it was killed for using too much memory."""
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The environment variables of a worker's process: nothing of the instructor's."""
+    """The environment variables of a worker's process: none of the instructor's own."""
     keep = (
         "PATH",
         "HOME",
@@ -184,16 +185,16 @@ class _Server(Protocol):
         """Wait until it is ready; returns its report on its sandbox. Raises WorkerError if it does not become ready."""
 
     def start(self) -> socket.socket:
-        """Start a submission; the socket to talk to it. Raises WorkerError if this worker is gone."""
+        """Start a submission; returns the socket to talk to it. Raises WorkerError if this worker is gone."""
 
     def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
         """The next bytes of the submission, b"" at its end, None if nothing came in time."""
 
     def cpu(self) -> float:
-        """Seconds of processor time that the submission has used so far, 0 where that cannot be known."""
+        """Seconds of processor time that the submission has used so far, or 0 where that is unknown."""
 
     def stop(self) -> End:
-        """End the submission if it has not ended yet; how it ended. Raises WorkerError if this worker is gone."""
+        """End the submission if it has not ended yet; returns how it ended. Raises WorkerError if this worker is gone."""
 
     def close(self) -> None:
         """End it, and the submission with it."""
@@ -269,7 +270,7 @@ class _ForkServer:
         _end(self._process)
         self._log.close()
         for group in self._cgroups:
-            for _ in range(50):  # its last process may still be on its way out
+            for _ in range(50):  # its last process may still be exiting
                 with suppress(OSError):
                     Path(group).rmdir()
                     break
@@ -358,15 +359,15 @@ def _launch(mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], socket.so
 
 
 def _readable(channels: Sequence[socket.socket], seconds: float) -> list[Any]:
-    """The workers that have something to read, or have ended; waits at most so long for the first."""
-    with _Selector() as selector:  # not select.select, which refuses file numbers from 1024 on
+    """The workers that have something to read, or have ended; waits at most `seconds` for the first."""
+    with _Selector() as selector:  # not select.select, which refuses file descriptors from 1024 on
         for channel in channels:
             selector.register(channel, selectors.EVENT_READ)
         return [key.fileobj for key, _ in selector.select(seconds)]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it has started."""
+    """End a process and everything it has started."""
     if sys.platform == "win32":
         process.kill()
     else:
@@ -386,13 +387,13 @@ def _last_line(log: BinaryIO) -> str:
 
 @dataclass
 class _Lost:
-    """What stopped earlier passes over a job, and is left out of the next: the reasons, by cell number and by item and probe."""
+    """What stopped earlier passes of a job and is left out of the next: the reasons, by cell number and by item and probe."""
 
     cells: dict[int, str] = field(default_factory=dict)
     probes: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def doubt(self) -> None:
-        """Keep the timeouts only, which cost time: what died may have been ended by what an earlier cell left behind."""
+        """Keep only the timeouts, which cost time: what died may have been killed by something an earlier cell left behind."""
         self.cells = {key: why for key, why in self.cells.items() if why == "timeout"}
         self.probes = {key: why for key, why in self.probes.items() if why == "timeout"}
 
@@ -416,12 +417,12 @@ class _Pass:
         self.printed: list[str] = []
         self.dropped = 0
         self.order = [number for number in range(len(job.cells)) if number not in lost.cells]
-        """The cells that are still to run; the first of them is running."""
+        """The cells that have not finished; the first of them is running."""
         self.unanswered: dict[tuple[str, str], str] = {}
-        """The probes, by item and name, that were asked and are not answered; and how their process ended, if it did."""
+        """The unanswered probes, by item and name, and how their process ended, if it did."""
         last = job.cells[-1] if job.cells else None
         self.here = last.item if last and last.role == "check" and not careful else ""
-        """The item whose probes, after all others, may run in the process itself: no cell comes after its check."""
+        """The item whose probes may run last, in the process itself: no cell follows its check."""
         self.asked = False
         self.finished = False
         self.stopped = ""
@@ -496,7 +497,7 @@ class _Pass:
         return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it limits its probes itself
 
     def _questions(self) -> dict[str, list[dict[str, Any]]]:
-        """The probes for the given answers, without expected results and without those that were lost before."""
+        """The probes for the given answers, without expected results and without probes that were lost before."""
         asked: dict[str, list[dict[str, Any]]] = {}
         for item_id, answer in sorted(self.answers.items(), key=lambda pair: pair[0] == self.here):
             if answer.state != "given" or answer.error:
@@ -509,7 +510,7 @@ class _Pass:
         return asked
 
     def _note(self, message: dict[str, Any]) -> None:
-        """Process one message. Raises ProtocolError for one that does not belong here."""
+        """Process one message. Raises ProtocolError if it does not belong here."""
         if "cell" in message:
             self._note_cell(message)
         elif message.get("done") == "cells" and not self.order and not self.asked:
@@ -567,12 +568,12 @@ class _Pass:
         return next(probe for probe in self.items[item_id].probes if probe.name == name)
 
     def blame(self) -> bool:
-        """Note in `lost` what stopped this pass; returns whether another pass can achieve more."""
+        """Note in `lost` what stopped this pass; returns whether another pass can get further."""
         if self.stopped and not self.asked:
             ran = [number for number in self.cells if number not in self.lost.cells]
             culprit = (
                 self.order[0] if self.order else max(ran, default=-1)
-            )  # or what the last one left behind
+            )  # or something the last one left behind
             self.lost.cells[culprit] = self.stopped
             return culprit >= 0
         before = len(self.lost.probes)
@@ -580,7 +581,7 @@ class _Pass:
         for (item_id, name), how in self.unanswered.items():
             if how and (
                 self.careful or item_id not in blamed
-            ):  # in a first pass, those after it were not reached
+            ):  # in a first pass, the later ones were not reached
                 self.lost.probes[item_id, name] = how
                 blamed.add(item_id)
         first = next((key for key, how in self.unanswered.items() if not how), None)
@@ -742,11 +743,11 @@ class Engine:
                 if isinstance(done, BaseException):
                     raise done
                 yield done
-        except KeyboardInterrupt:  # at once: what is running is ended, not waited for
+        except KeyboardInterrupt:  # at once: running submissions are ended, not awaited
             self._close()
             raise
         finally:
-            with suppress(queue.Empty):  # the caller has stopped: nothing may be left for the next caller
+            with suppress(queue.Empty):  # the caller has stopped: leave nothing for the next caller
                 while waiting:
                     self._jobs.get_nowait()
                     waiting -= 1
@@ -761,7 +762,7 @@ class Engine:
                 self._done.put(error)
 
     def _passes(self, slot: int, job: Job) -> Run:
-        """Run a job until nothing stops it anymore, or its time is over."""
+        """Run a job until nothing stops it any more, or its time is up."""
         lost, first, lost_workers, careful = _Lost(), "", 0, False
         plots = self._fork and any(_PLOTS.search(cell.source) for cell in job.cells)
         if plots and not self._plotters[slot]:
@@ -777,7 +778,9 @@ class Engine:
             except WorkerError:
                 self._replace(slot, plots)
                 lost_workers += 1
-                if lost_workers < 3:  # most likely killed from outside: try again, blaming no submission
+                if (
+                    lost_workers < 3
+                ):  # most likely killed from outside: try again without blaming the submission
                     continue
                 this.stopped = "died"
             first = first or this.stopped or next(filter(None, this.unanswered.values()), "ok")
@@ -788,7 +791,7 @@ class Engine:
             careful = True
 
     def _replace(self, slot: int, plots: bool) -> None:
-        """A new worker for a slot, in place of one that was lost, or the slot's first one with matplotlib."""
+        """A new worker for a slot: a replacement for a lost one, or the slot's first with matplotlib."""
         old = self._plotters[slot] if plots else self._servers[slot]
         if old:
             old.close()
@@ -799,7 +802,7 @@ class Engine:
             self._plotters[slot] = new
         else:
             self._servers[slot] = new
-        if self._stopping.is_set():  # closed by another thread, which may not have seen this one
+        if self._stopping.is_set():  # closed by another thread, which may not have seen the new worker
             new.close()
         new.hello()
 

@@ -1,13 +1,13 @@
-"""A page for each student: what was asked, what was wrong and why, and the smallest case that shows it, to step through.
+"""A page for each student: the questions, what was wrong and why, and the smallest case that shows it, to step through.
 
-    write(book, course, folder, make_runner)    RESULTS/feedback/<student>.html, those that have changed
+    write(book, course, folder, make_runner)    RESULTS/feedback/<student>.html, if it has changed
 
-Where an answer fails on a case that the notebook shows, the student's notebook runs once more, in the same sandbox, with
-probes that record that case instead of judging it; the record comes back as text, and a process of its own draws it. For
-other answers with a known misconception the program of `lab.classroom` that refutes it is recorded.
+If an answer fails on a case that the notebook shows, the student's notebook runs once more in the same sandbox, with probes that record
+that case instead of judging it; the trace comes back as text, and a separate process draws it. For other answers with a known
+misconception, the program of `lab.classroom` that refutes it is recorded.
 
-A student may read the whole page. So of hidden probes it holds what scoring.py lets out: their category and points. They
-are not run here at all, and nothing that the student's code said while they ran is used.
+A student may read the whole page, so of hidden probes it contains only what scoring.py reveals: their category and points. They are not run
+here at all, and nothing that the student's code printed while they ran is used.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from autograd_lab.tracing import Trace
 
 PAGES = 1
-"""Counted up when the same results make another page."""
+"""Incremented when the same results give a different page."""
 FOLDER = "feedback"
 MOST_RECORD = 400_000
-"""Characters of a record; a longer one is not for stepping through."""
+"""Characters of a trace; a longer one is not worth stepping through."""
 MOST_EVENTS = 2_000
 PATIENCE = 30.0
-"""Seconds for drawing one record."""
-_PART = 4_000  # characters of a record in one text of an answer: less than engine.TEXT
+"""Seconds for drawing one trace."""
+_PART = 4_000  # characters of a trace in one text of an answer: fewer than engine.TEXT
 STOPPED = {"timeout", "memory", "died"}
 MARKS = {
     "passed": ("good", "\u2713", "right"),
@@ -73,7 +73,7 @@ MARKS = {
 
 @dataclass(frozen=True)
 class Failure:
-    """A case that the notebook shows, on which an answer failed."""
+    """A visible case on which an answer failed."""
 
     student: str
     notebook: str
@@ -83,7 +83,7 @@ class Failure:
 
 
 def failures(entry: Entry, course: Course) -> list[Failure]:
-    """The cases of a submission that can be recorded: visible ones, whose code came to an end."""
+    """The cases of a submission that can be recorded: visible ones whose code terminated."""
     items = {item.id: item for item in course.items.get(entry.notebook, ())}
     found = []
     for one in entry.results:
@@ -100,9 +100,9 @@ def _probes(items: Mapping[str, Item], item: str) -> Sequence[Probe]:
 
 
 def recording(probe: Probe, case: int) -> Probe:
-    """A probe that runs one case of another under the recorder and returns the record's JSON, cut into texts.
+    """A probe that runs one case of another probe under the recorder and returns the trace's JSON, cut into pieces.
 
-    It has the name of the other, so that the same random numbers come. Too long a record comes back as its length.
+    It has the other's name, so that it draws the same random numbers. If the trace is too long, only its length comes back.
     """
     source = f"""{probe.source}
 
@@ -124,7 +124,7 @@ def {probe.name}(*arguments):
 
 
 def recorded(answer: Answer | None) -> str:
-    """The record's JSON out of what a recording probe gave; "" if there is none."""
+    """The trace's JSON from the result of a recording probe; "" if there is none."""
     parts = next(iter(answer.outputs.values()), None) if answer else None
     if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) > 1 for part in parts):
         return ""
@@ -135,9 +135,9 @@ def recorded(answer: Answer | None) -> str:
 def recording_jobs(
     found: Iterable[tuple[Failure, Job, Run]], course: Course
 ) -> tuple[dict[str, list[Item]], list[Job], dict[tuple[str, str], str]]:
-    """What to run for these failures: (items of notebooks made up for it, jobs, {(student, that notebook): the real one}).
+    """What to run for these failures: (items of synthetic notebooks, jobs, {(student, synthetic notebook): the real one}).
 
-    Students who failed on the same cases of a notebook share one set of items. Cells that stopped the process are left out.
+    Students who failed the same cases of a notebook share one set of items. Cells that stopped the process are left out.
     """
     chosen: dict[tuple[str, str], tuple[Job, Run, dict[str, Failure]]] = {}
     for one, job, run in found:
@@ -171,7 +171,7 @@ def record_all(
     make_runner: Callable[[Course], AbstractContextManager[Runner]],
     step: Callable[[str], None] = lambda _: None,
 ) -> dict[tuple[str, str, str], str]:
-    """{(student, notebook, item): the record's JSON} of all failures that could be recorded."""
+    """{(student, notebook, item): the trace's JSON} of all failures that could be recorded."""
     records: dict[tuple[str, str, str], str] = {}
     if not found:
         return records
@@ -194,13 +194,13 @@ class Stepper:
     """A stepper as parts of a page."""
 
     live: str
-    """What the page's script opens."""
+    """The data that the page's script opens."""
     still: str
-    """The same as a picture, for print and for readers without scripts."""
+    """The same as a picture, for printing and for readers without JavaScript."""
 
 
 def draw(title: str, text: str) -> Stepper | None:
-    """The stepper of a record, None if it cannot be one. What the record says is not to be trusted."""
+    """The stepper for a trace, or None if the trace is invalid. Nothing in the trace is trusted."""
     from autograd_lab.tracing import Trace
 
     try:
@@ -223,21 +223,21 @@ def draw(title: str, text: str) -> Stepper | None:
         ArithmeticError,
         RecursionError,
     ):
-        return None  # no honest recorder makes this
+        return None  # no honest recorder writes this
 
 
 def stepper(trace: Trace) -> Stepper:
-    """The stepper of a trace made here."""
+    """The stepper for a trace recorded here."""
     from autograd_lab import widgets
     from autograd_lab.widgets.export import data_block
 
     shown = widgets.step(trace)
-    # by this name a stepper in a notebook finds its picture and hides it; here both are told apart by the style sheet
+    # a stepper in a notebook finds its picture by this name and hides it; here the style sheet decides which one shows
     return Stepper(data_block(shown), re.sub(r' data-agl="[^"]*"', "", shown.still(), count=1))
 
 
 class Artist:
-    """A process that draws records, so that one made to trouble its reader troubles nobody else. A context manager."""
+    """A process that draws traces, so that a malicious trace can harm nothing else. A context manager."""
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
@@ -254,7 +254,7 @@ class Artist:
         self._end()
 
     def draw(self, title: str, text: str) -> Stepper | None:
-        """The stepper of a record; None if it is none, or takes too long."""
+        """The stepper for a trace; None if the trace is invalid, or takes too long."""
         if (title, text) not in self._known:
             self._known[title, text] = self._ask(title, text)
         return self._known[title, text]
@@ -287,7 +287,7 @@ class Artist:
 
 
 def _serve(line: Connection) -> None:
-    """Draw what is asked for until nobody asks any more."""
+    """Draw traces on request until the other side closes."""
     if sys.platform != "win32":
         import resource
 
@@ -306,7 +306,7 @@ def _serve(line: Connection) -> None:
 
 
 class Ballots:
-    """The programs that refute misconceptions, as steppers; each is run once, when it is first needed."""
+    """The programs that refute misconceptions, as steppers; each runs once, when it is first needed."""
 
     def __init__(self) -> None:
         self._made: dict[str, Stepper] = {}
@@ -327,13 +327,13 @@ class Ballots:
 
 @dataclass
 class Sheet:
-    """All that a student's page is made of."""
+    """Everything a student's page is made of."""
 
     entries: list[Entry]
     jobs: dict[str, Job] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
     steppers: dict[str, Stepper] = field(default_factory=dict)
-    """{item: of the student's own code, on the case that failed}."""
+    """{item: stepper for the student's own code on the case that failed}."""
 
 
 class Prompts:
@@ -409,7 +409,7 @@ def page(sheet: Sheet, course: Course, prompts: Prompts, ballots: Ballots, basis
 
 
 def _absent(entry: Entry) -> bool:
-    """Whether there is nothing to say of a notebook but that it was not handed in."""
+    """Whether all there is to say about a notebook is that it was not handed in."""
     return entry.status == "missing" and not entry.overrides
 
 
@@ -448,7 +448,7 @@ def _section(
 
 
 def state(entry: Entry, one: Result) -> str:
-    """The state of a result as the page names it: one of MARKS."""
+    """The state of a result on the page: one of MARKS."""
     if one.item in entry.overrides:
         return "overridden"
     return "partly" if one.state == "wrong" and one.score > 0 else one.state
@@ -504,7 +504,7 @@ def _own(sheet: Sheet, entry: Entry, one: Result) -> str:
 
 
 def _tried(sheet: Sheet, entry: Entry, one: Result, item: Item | None) -> list[str]:
-    """What the probes of an item tried and earned; of hidden ones their category alone."""
+    """What the probes of an item tried and earned; of hidden probes only the category."""
     run = sheet.runs.get(entry.notebook)
     answer = run.answers.get(one.item) if run else None
     if not item or not item.probes or answer is None or answer.state != "given" or answer.error:
@@ -541,7 +541,7 @@ def _why(one: Result, item: Item | None) -> list[str]:
     probe = next((p for p in item.probes if p.name == one.probe), None) if item else None
     says = re.sub(
         r"\(<ipython-input-[^>\s]*>, (line \d+)\)", r"(\1)", one.says
-    )  # the name of the cell says nothing
+    )  # the name of the cell tells nothing
     if one.state == "not attempted":
         says = "The answer is as it was handed out."
     detail = ""
@@ -593,7 +593,7 @@ def _days(number: int) -> str:
 
 
 def basis(entries: Sequence[Entry], course: Course) -> str:
-    """A digest of all that a student's page depends on."""
+    """A digest of everything a student's page depends on."""
     about = []
     for entry in entries:
         one = asdict(entry)
@@ -621,10 +621,10 @@ def write(
     patience: float = PATIENCE,
     watch: Callable[[int], Callable[[str], None]] = lambda _: lambda _: None,
 ) -> list[Path]:
-    """Write the pages of all students in a gradebook that differ from those in `folder`; the paths of these.
+    """Write the pages of all students in a gradebook that differ from those in `folder`; returns their paths.
 
-    make_runner    what runs the notebooks of a course; called only if a case has to be recorded
-    watch          is told how many notebooks will run, and gives what is to be called after each
+    make_runner    makes what runs the notebooks of a course; called only if a case has to be recorded
+    watch          takes the number of notebooks that will run, and returns a function to call after each
     """
     students: dict[str, list[Entry]] = {}
     for entry in book.entries():

@@ -1,12 +1,12 @@
 """The gradebook: one SQLite file, one transaction for each submission, so that nothing is lost or counted twice.
 
     submissions   what was handed in and what running it gave; one row for each student and notebook
-    results       one row for each item, with the state of everything it was worked out from (`basis`)
+    results       one row for each item, with the state of everything it was computed from (`basis`)
     overrides     points given by a person, with reason, author and time; never deleted, kept through regrades
     history       what changed, when
 
-A grading run that is killed leaves whole submissions behind it or nothing; the next one compares `basis` and goes on.
-by_hand.py looks at it and changes grades by hand.
+A grading run that is killed leaves only whole submissions behind; the next one compares `basis` and continues.
+by_hand.py shows the gradebook and changes grades by hand.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ CREATE TABLE history (
 
 @dataclass(frozen=True)
 class Override:
-    """Points that a person gave."""
+    """Points that a person assigned."""
 
     points: float
     reason: str
@@ -73,7 +73,7 @@ class Override:
 
 @dataclass
 class Known:
-    """What the gradebook has of one submission, for deciding what is still to be done."""
+    """What the gradebook knows of one submission, to decide what is left to do."""
 
     status: str
     digest: str
@@ -88,7 +88,7 @@ class Known:
 
 @dataclass
 class Entry:
-    """One submission as it counts: its results, lateness, and what people changed."""
+    """One submission as it counts: its results, its lateness, and the overrides."""
 
     student: str
     notebook: str
@@ -100,19 +100,19 @@ class Entry:
     seconds: float
     due: datetime | None = None
     penalty: float = 0.0
-    """What lateness takes of each item's points, from 0 to 1."""
+    """The share of each item's points that lateness costs, from 0 to 1."""
     results: list[Result] = field(default_factory=list)
     overrides: dict[str, Override] = field(default_factory=dict)
 
     @property
     def days_late(self) -> int:
-        """Days begun after it was due, 0 in time."""
+        """Days late, each day begun counting as one; 0 if in time."""
         if self.due is None or self.handed_in is None:
             return 0
         return max(0, math.ceil((self.handed_in - self.due).total_seconds() / DAY))
 
     def points(self, result: Result) -> float:
-        """What counts for an item: a person's word, or the score less what lateness costs."""
+        """What counts for an item: the override if there is one, otherwise the score less the late penalty."""
         override = self.overrides.get(result.item)
         return override.points if override else round(result.score * (1 - self.penalty), 4)
 
@@ -123,18 +123,18 @@ class Entry:
 
     @property
     def most(self) -> float:
-        """What they are worth."""
+        """The most points they can earn."""
         return round(sum(result.points for result in self.results), 4)
 
 
 class Gradebook:
-    """An open gradebook; a context manager. Raises CannotGradeError for what is none, or is of a newer version."""
+    """An open gradebook; a context manager. Raises CannotGradeError if the file is not a gradebook, or is of a newer version."""
 
     def __init__(self, path: Path, create: bool = False) -> None:
         self.path = path
         self._entries: list[Entry] = []
         self._read_at: tuple[int, int] | None = None
-        """The state of the database in which the entries were read: what others, and this one, had written until then."""
+        """The state of the database when the entries were read: what this connection and others had written until then."""
         if not create and not path.is_file():
             raise CannotGradeError(
                 f"There is no gradebook {path}.",
@@ -147,7 +147,7 @@ class Gradebook:
                 unless_ready.callback(self._db.close)
                 self._db.row_factory = sqlite3.Row
                 self._db.execute("PRAGMA journal_mode = WAL")
-                # Through a kill nothing is lost either way; through a power cut the last submissions would be graded again.
+                # A kill loses nothing either way; after a power cut the last submissions would be graded again.
                 self._db.execute("PRAGMA synchronous = NORMAL")
                 self._prepare()
                 unless_ready.pop_all()
@@ -170,7 +170,7 @@ class Gradebook:
             with self._transaction():
                 if not self._db.execute(
                     "SELECT 1 FROM sqlite_master"
-                ).fetchone():  # another process was not faster
+                ).fetchone():  # no other process was faster
                     for statement in SCHEMA.split(";\n"):
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {VERSION}")
@@ -182,14 +182,14 @@ class Gradebook:
         self.close()
 
     def close(self) -> None:
-        """Close the file, its log folded in."""
+        """Close the file and merge its log into it."""
         with suppress(sqlite3.Error):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._db.close()
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """What is recorded in here is recorded in one transaction: for many that cost nothing to make again."""
+        """Record everything inside in one transaction: for many records that are cheap to make again."""
         with self._transaction():
             yield
 
@@ -209,7 +209,7 @@ class Gradebook:
     # --- grading ---
 
     def known(self) -> dict[tuple[str, str], Known]:
-        """What is there, by student and notebook."""
+        """What the gradebook knows, by student and notebook."""
         found = {
             (row[0], row[1]): Known(row[2], row[3], row[4], row[5], row[6], tuple(json.loads(row[7])))
             for row in self._db.execute(
@@ -240,11 +240,11 @@ class Gradebook:
         run: Run | None = None,
         only: str = "",
     ) -> None:
-        """Store a submission with its results, in place of what was known of it; all of it or, after a kill, nothing.
+        """Store a submission with its results, replacing what was known of it; after a kill, all of it or nothing.
 
         basis   {item: digest of what its result depends on}
         asked   digest of what `run` depends on
-        only    the one item whose result is replaced; the others stay
+        only    the one item whose result is replaced; the others are kept
         """
         results = list(results)
         who = (student, notebook)
@@ -283,7 +283,7 @@ class Gradebook:
     def touch(
         self, student: str, notebook: str, file: str, handed_in: datetime | None, notes: Iterable[str]
     ) -> None:
-        """Note anew where a graded submission lies and when it was handed in."""
+        """Update where a graded submission is and when it was handed in."""
         with self._transaction():
             self._db.execute(
                 "UPDATE submissions SET file = ?, handed_in = ?, notes = ? WHERE student = ? AND notebook = ?",
@@ -291,7 +291,7 @@ class Gradebook:
             )
 
     def stored_run(self, student: str, notebook: str) -> tuple[Job, Run] | None:
-        """The merged notebook and what came back from running it; None if that was not kept in a form known here."""
+        """The merged notebook and the result of running it; None if they were stored in a form that this version does not know."""
         row = self._db.execute(
             "SELECT job, run FROM submissions WHERE student = ? AND notebook = ?", (student, notebook)
         ).fetchone()
@@ -332,7 +332,7 @@ class Gradebook:
     # --- what counts ---
 
     def entries(self) -> list[Entry]:
-        """All submissions as they count, sorted by student and notebook. They are read again only if something was written."""
+        """All submissions as they count, sorted by student and notebook. They are read again only if the database has changed."""
         at = (self._db.execute("PRAGMA data_version").fetchone()[0], self._db.total_changes)
         if at != self._read_at:
             self._entries, self._read_at = self._read(), at
@@ -342,7 +342,7 @@ class Gradebook:
         due = {name: datetime.fromisoformat(text) for name, text in self.setting("due", {}).items()}
         rate = self.setting("late penalty", 0.0)
         found: dict[tuple[str, str], Entry] = {}
-        self._db.execute("BEGIN")  # one moment's view of all tables
+        self._db.execute("BEGIN")  # one consistent view of all tables
         try:
             for row in self._db.execute(
                 "SELECT student, notebook, status, file, digest, handed_in, notes, seconds FROM submissions"
@@ -373,10 +373,10 @@ class Gradebook:
     # --- by hand ---
 
     def override(self, student: str, item: str, points: float | None, reason: str, author: str) -> Entry:
-        """Give an item these points whatever the grader says, or take such a word back (points=None).
+        """Override an item's points, whatever the grader says, or withdraw the override (points=None).
 
-        It is kept through regrades, and lateness takes nothing from it. Raises CannotGradeError if there is no such
-        result, the points are none that the item can have, or there is no reason.
+        An override survives regrading and has no late penalty. Raises CannotGradeError if there is no such result, if the item cannot have
+        these points, or if no reason is given.
         """
         entry = next(
             (e for e in self.entries() if e.student == student and any(r.item == item for r in e.results)),
@@ -411,7 +411,9 @@ class Gradebook:
         reason = _reason(reason, "The override was not made.")
         was = next(entry.points(r) for r in entry.results if r.item == item)
         now = _now()
-        self._db.execute("PRAGMA synchronous = FULL")  # nobody would type it again after a power cut
+        self._db.execute(
+            "PRAGMA synchronous = FULL"
+        )  # after a power cut, an override would have to be typed again
         with self._transaction():
             self._db.execute(
                 "INSERT INTO overrides (student, notebook, item, points, reason, author, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -424,10 +426,10 @@ class Gradebook:
         return next(e for e in self.entries() if (e.student, e.notebook) == (student, entry.notebook))
 
     def forget(self, notebook: str, reason: str, author: str) -> list[Entry]:
-        """Take a notebook, by its number or its name, out of the gradebook: it was graded by mistake. Returns what is forgotten.
+        """Remove a notebook that was graded by mistake, given by number or name. Returns what was removed.
 
-        Submissions stay where they are, so grading them brings it back. The history keeps each total. Raises CannotGradeError
-        if there is no such notebook, if a person gave points in it (that was no mistake), or if there is no reason.
+        The submissions stay where they are, so grading them again restores it. The history keeps each total. Raises CannotGradeError if
+        there is no such notebook, if it has overrides (then it was no mistake), or if no reason is given.
         """
         entries = self.entries()
         gone = [e for e in entries if notebook in (e.notebook, e.notebook.split("_")[0])]
@@ -458,7 +460,7 @@ class Gradebook:
         return gone
 
     def history(self, student: str = "", item: str = "") -> list[dict[str, str]]:
-        """What happened, oldest first; to one student or one item, if these are given."""
+        """The history, oldest first; of one student or one item, if given."""
         names = ("at", "event", "student", "notebook", "item", "before", "after", "reason", "author")
         return [
             dict(zip(names, tuple(row), strict=True))
@@ -480,7 +482,7 @@ def _result(
 
 
 def _reason(text: str, what: str) -> str:
-    """The reason that a person gives for a change, without spaces around it. Raises CannotGradeError if there is none."""
+    """The reason given for a change, stripped. Raises CannotGradeError if there is none."""
     if not text.strip():
         raise CannotGradeError(
             what,

@@ -31,7 +31,7 @@ from .model import CannotGradeError, Cell, Job
 from .submissions import CHECK, Notebook, RawCell, Shelf, UnreadableError, marks, read
 
 MOST_PARSED = 100_000
-"""Characters of a cell beyond which it is searched line by line instead of parsed."""
+"""A cell with more characters than this is searched line by line instead of parsed."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Released:
 
     name: str
     number: str
-    """What its items' ids begin with."""
+    """The prefix of its items' ids."""
     raw: Notebook
     cells: tuple[ReleasedCell, ...]
 
@@ -126,7 +126,7 @@ class _Merge:
         self.imports = set[str]().union(*map(imported, given))
         self.prose = {cell.id for cell in self.release.raw.cells if cell.kind != "code" and cell.id}
         self.claims: dict[str, list[int]] = {cell.id: [] for cell in self.release.cells}
-        """{released cell: the cells handed in that are it}, as numbers from 0."""
+        """{released cell: the matching cells that were handed in}, numbered from 0."""
         self.claimed: dict[int, str] = {}
         for number, raw in enumerate(self.handed.cells):
             name = self._recognize(raw)
@@ -134,7 +134,7 @@ class _Merge:
                 self.claims[name].append(number)
                 self.claimed[number] = name
         self.answer: dict[str, int] = {}
-        """{answer cell of the release: the number of the cell that is it}."""
+        """{answer cell of the release: the number of the matching cell}."""
         self.dropped: set[int] = set()
         for cell in self.release.cells:
             if cell.role == "answer":
@@ -164,7 +164,7 @@ class _Merge:
         for cell in self.release.cells:
             if cell.role != "check" or cell.item not in called:
                 continue
-            # With its answer in the same cell it is the answer; anything else around the call is an edited check.
+            # A cell that also holds the answer is the answer; a cell with anything else around the call is an edited check.
             if only_checks(raw.source) or not cell.names & bound(raw.source):
                 return cell.id
         return ""
@@ -301,7 +301,7 @@ class _Merge:
         return places
 
     def _end_of_section(self, number: int) -> int:
-        """The number of the next cell of the release after this one, as they were handed in."""
+        """The position, among the cells handed in, of the next released cell after this one."""
         for n in range(number + 1, len(self.handed.cells)):
             if n in self.claimed or self.handed.cells[n].id in self.prose or n in self.answer.values():
                 return n
@@ -399,7 +399,7 @@ def parsed(source: str) -> ast.Module | None:
     lines = ["" if re.match(r"\s*[%!?]", line) else line for line in source.splitlines()]
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a student's invalid escapes
+            warnings.simplefilter("ignore")  # warnings about a student's invalid escapes
             return ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
@@ -414,7 +414,7 @@ def bound(source: str, strict: bool = False) -> set[str]:
             _collect(tree.body, names)
             return names
     except RecursionError:
-        pass  # an expression of thousands of terms: line by line, then
+        pass  # an expression of thousands of terms: fall back to searching line by line
     if strict:
         return set()
     found = re.findall(

@@ -1,4 +1,4 @@
-"""What the parts of the grader hand to each other: plain data, so that it can be stored, sent and compared."""
+"""The data that the parts of the grader exchange: plain data, so that it can be stored, sent and compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 ROLES = ("given", "answer", "check", "extra")
-"""What a cell of a merged notebook is: released with the course, a student's answer, a released check, or a student's own."""
+"""The roles of cells in a merged notebook: released with the course, a student's answer, a released check, a student's own cell."""
 
 CELL_STATES = ("ok", "error", "timeout", "memory", "died", "skipped")
 RUN_STATES = ("ok", "timeout", "memory", "died")
@@ -20,12 +20,12 @@ RESULT_STATES = (
     "memory",
     "died",
     "missing",  # nothing was handed in
-    "unreadable",  # something was, and it is not a notebook
+    "unreadable",  # the file is not a notebook
 )
 
 
 class CannotGradeError(Exception):
-    """What stops the grader: what happened, why, and what the instructor can do."""
+    """The grader cannot continue: what happened, why, and what the instructor can do."""
 
     def __init__(self, what: str, why: str, remedy: str) -> None:
         super().__init__(f"{what}\n  Why:        {why}\n  What to do: {remedy}")
@@ -33,26 +33,26 @@ class CannotGradeError(Exception):
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use. Endless loops are found by the processor time they use, so that a busy machine fails nobody."""
+    """What one submission may use. Endless loops are detected by processor time, so a busy machine fails no student."""
 
     cell_cpu: float = 10.0
     """Seconds of processor time for a cell."""
     cell_wall: float = 30.0
-    """Seconds by the clock for a cell, for those that wait rather than compute."""
+    """Seconds of wall time for a cell, for cells that wait rather than compute."""
     probe_cpu: int = 5
     """Whole seconds of processor time for a probe."""
     probe_wall: float = 15.0
-    """Seconds by the clock for a probe."""
+    """Seconds of wall time for a probe."""
     job_wall: float = 180.0
-    """Seconds by the clock for a whole submission, second passes included."""
+    """Seconds of wall time for a whole submission, second passes included."""
     memory: int = 3 << 30
     """Bytes of address space of a process."""
     file: int = 16 << 20
-    """Bytes of a file that it writes."""
+    """Bytes of one file that it writes."""
     folder: int = 64 << 20
     """Bytes of all files that it writes together."""
     depth: int = 1_000_000
-    """Calls of Python functions inside each other, however far a cell raises the recursion limit; so many take about a second."""
+    """Depth of nested Python calls, however far a cell raises the recursion limit; this many take about a second."""
     processes: int = 64
     """Processes and threads at a time."""
     files: int = 256
@@ -60,7 +60,7 @@ class Limits:
     printed: int = 64 << 10
     """Characters of output that are kept; the rest is counted."""
     message: int = 4 << 20
-    """Bytes of one answer on its way back."""
+    """Bytes of one answer that is sent back."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Cell:
     item: str = ""
     """The graded item that an answer or a check belongs to."""
     untouched: bool = False
-    """For an answer: it is as it was handed out."""
+    """For an answer: whether it is unchanged from the release."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Job:
     """The stem of the file: "04_backward_node_by_node"."""
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = ()
-    """What reading and merging had to mend, in sentences for the instructor."""
+    """What reading and merging had to repair, in sentences for the instructor."""
     digest: str = ""
     """SHA-256 of the file as handed in, hexadecimal."""
     files: dict[str, str] = field(default_factory=dict)
@@ -95,22 +95,22 @@ class Job:
 
 @dataclass
 class CellRun:
-    """What became of one cell."""
+    """The outcome of one cell."""
 
     id: str
     state: str
     """One of CELL_STATES."""
     error: str = ""
-    """The exception's type and message, or the limit that was met."""
+    """The exception's type and message, or the limit that was reached."""
 
 
 @dataclass
 class Answer:
-    """What a student's process said about one item. Nothing in it is to be trusted; it is compared elsewhere."""
+    """What a student's process said about one item. None of it is trusted; it is compared elsewhere."""
 
     item: str
     state: str
-    """"given", "not attempted", or why there is none: one of CELL_STATES but "ok"."""
+    """"given", "not attempted", or why there is none: one of CELL_STATES other than "ok"."""
     value: Any = None
     """Plain data (course/plain.py), for items with a value."""
     outputs: dict[str, Any] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Answer:
 
 @dataclass
 class Run:
-    """What came back from running a job."""
+    """The result of running a job."""
 
     state: str
     """One of RUN_STATES: how the first pass ended."""
@@ -131,11 +131,11 @@ class Run:
     printed: str = ""
     """The beginning of what the notebook printed."""
     dropped: int = 0
-    """Characters of output not kept."""
+    """Characters of output that were dropped."""
     seconds: float = 0.0
-    """Wall time; the one figure that two runs may give differently."""
+    """Wall time; the only figure that may differ between two runs."""
     careful: bool = False
-    """Whether a further pass was needed: without what stopped the one before, and with a process for each probe."""
+    """Whether another pass was needed: without what stopped the previous one, and with a process for each probe."""
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Result:
     item: str
     score: float
     points: float
-    """What the item is worth."""
+    """The most points for the item."""
     state: str
     """One of RESULT_STATES."""
     says: str = ""
@@ -155,15 +155,15 @@ class Result:
     misconception: str = ""
     probe: str = ""
     case: int = -1
-    """The first probe and case on which the answer failed, if there is one."""
+    """The first probe and case on which the answer failed, if any."""
     hidden: bool = False
-    """Whether that case is a hidden one, of which the student sees no input and no value."""
+    """Whether that case is hidden: the student sees neither its input nor its value."""
     got: Any = None
     want: Any = None
 
 
 class Runner(Protocol):
-    """What runs jobs; engine.Engine is one."""
+    """Something that runs jobs, such as engine.Engine."""
 
     layers: tuple[str, ...]
     """The layers of the sandbox that are active."""

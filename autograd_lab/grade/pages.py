@@ -1,8 +1,8 @@
-"""What the pages of the grader share: their look, their safety, and the little that they need of Markdown.
+"""What the grader's pages share: their look, their safety, and the little Markdown they need.
 
-A page is one file. It needs no network, follows the reader's light or dark theme, and prints. What students wrote is
-text in it and nothing else: everything is escaped, a frame is put around each name so that no writing direction leaks
-out, and the page's policy lets no script run but its own.
+A page is one file. It needs no network, follows the reader's light or dark theme, and can be printed. What students wrote is only ever
+text: everything is escaped, each name is isolated so that its writing direction does not leak, and the page's content policy allows no
+scripts but its own.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def page(title: str, body: str, *, live: bool = False, basis: str = "") -> str:
     """The text of a page: `title` as plain text, `body` as HTML.
 
     live    whether there are steppers in the body
-    basis   a digest of what the page was made from, to be found again with `basis_of`
+    basis   a digest of what the page was made from; `basis_of` reads it back
     """
     script, css = _PRINT, STYLE
     if live:
@@ -116,7 +116,7 @@ def page(title: str, body: str, *, live: bool = False, basis: str = "") -> str:
 
 
 def basis_of(text: str) -> str:
-    """The `basis` of a page; "" of what is none."""
+    """The `basis` of a page; "" if it is not one of ours."""
     found = re.search(r'<meta name="basis" content="([0-9a-f]*)">', text[:2_000])
     return found[1] if found else ""
 
@@ -125,19 +125,19 @@ def basis_of(text: str) -> str:
 
 
 def plain(text: Any, most: int = MOST_TEXT) -> str:
-    """Any text as HTML: escaped, cut where it is very long, without signs that nobody can see."""
+    """Any text as HTML: escaped, cut if very long, without invisible characters."""
     text = str(text)
     cut = f" ... ({len(text) - most:,} more characters)" if len(text) > most else ""
     return escape(_UNSEEN.sub("\ufffd", text[:most])) + cut
 
 
 def foreign(text: Any, most: int = MOST_TEXT) -> str:
-    """A student's text within a sentence: its writing direction stays its own."""
+    """A student's text within a sentence, with its writing direction isolated."""
     return f"<bdi>{plain(text, most)}</bdi>"
 
 
 def block(code: Any, most: int = MOST_TEXT) -> str:
-    """Code or other text whose lines are kept."""
+    """Code or other text whose line breaks are kept."""
     return f'<pre dir="ltr" tabindex="0"><code>{plain(code, most)}</code></pre>'
 
 
@@ -152,7 +152,7 @@ def points(value: float) -> str:
 
 
 def table(head: list[str], rows: list[list[str]], numbers: tuple[int, ...] = ()) -> str:
-    """A table of cells that are HTML; `numbers` are the columns that are set to the right."""
+    """A table of HTML cells; `numbers` are the columns to right-align."""
 
     def row(cells: list[str], kind: str) -> str:
         marks = [' class="n"' if i in numbers else "" for i in range(len(cells))]
@@ -171,7 +171,7 @@ def table(head: list[str], rows: list[list[str]], numbers: tuple[int, ...] = ())
 
 
 def markdown(text: str) -> str:
-    """The Markdown that the exercises use as HTML: headings, paragraphs, lists, tables, fenced code; code, bold, italics."""
+    """Converts the Markdown that the exercises use to HTML: headings, paragraphs, lists, tables, fenced code; code, bold, italics."""
     out: list[str] = []
     lines = text.splitlines()
     while lines:

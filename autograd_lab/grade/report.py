@@ -1,4 +1,4 @@
-"""A page about the class: which items were hard, which tell students apart, what the class believes, who needs a look.
+"""A page about the class: which items were hard, which discriminate, what the class believes, which submissions to look at.
 
     write(book, course, folder)    RESULTS/report.html
 
@@ -29,12 +29,12 @@ from .similar import Code, Pair, code_of, similar
 
 NAME = "report.html"
 FEWEST = 5
-"""Submissions below which a correlation says nothing."""
+"""With fewer submissions than this, a correlation says nothing."""
 REFUSED = (
     "PermissionError", "BlockingIOError", "ConnectionRefusedError", "ConnectionError", "gaierror", "OSError", "URLError",
     "timeout",
 )  # fmt: skip
-"""What code meets that reaches for files of others, the network, or more processes than it may have."""
+"""Errors of code that reaches for other people's files, the network, or more processes than allowed."""
 
 
 # --- figures ------------------------------------------------------------------------------------------
@@ -53,12 +53,12 @@ class ItemFigures:
     discrimination: float | None
     """Correlation of its points with those of the notebook's other items."""
     why: str = ""
-    """Why there is no discrimination."""
+    """Why discrimination is undefined."""
     states: Mapping[str, int] = field(default_factory=dict)
 
 
 def earned(entry: Entry, one: Result) -> float:
-    """What an answer is worth, lateness aside."""
+    """What an answer earned, lateness aside."""
     override = entry.overrides.get(one.item)
     return override.points if override else one.score
 
@@ -109,7 +109,7 @@ def correlation(own: Sequence[float], rest: Sequence[float]) -> tuple[float | No
 
 @dataclass(frozen=True)
 class Belief:
-    """A misconception in this class."""
+    """A misconception found in this class."""
 
     id: str
     students: tuple[str, ...]
@@ -118,7 +118,7 @@ class Belief:
 
 
 def beliefs(entries: Iterable[Entry]) -> list[Belief]:
-    """The misconceptions of the class, those of most students first."""
+    """The misconceptions of the class, most frequent first."""
     students: dict[str, set[str]] = {}
     items: dict[str, Counter[str]] = {}
     for entry in entries:
@@ -134,7 +134,7 @@ def beliefs(entries: Iterable[Entry]) -> list[Belief]:
 
 
 def slips(entries: Iterable[Entry], items: Mapping[str, Item]) -> list[tuple[str, str, int]]:
-    """Known mistakes without a misconception, that two students or more made: (item, what refutes it, how many)."""
+    """Known mistakes without a misconception that at least two students made: (item, what refutes it, how many)."""
     count: Counter[tuple[str, str]] = Counter()
     for entry in entries:
         for one in entry.results:
@@ -151,12 +151,12 @@ class Look:
     student: str
     notebook: str
     what: str
-    """Of what sort it is."""
+    """Its category."""
     says: str
 
 
 def looks(entry: Entry, run: Run | None) -> list[Look]:
-    """Why an instructor should look at a submission."""
+    """The reasons why an instructor should look at a submission."""
     found = []
 
     def say(what: str, says: str) -> None:
@@ -313,7 +313,7 @@ def _beliefs(entries: Sequence[Entry], items: Mapping[str, Item], who: _Who) -> 
 
 
 def _whole(id_: str) -> str:
-    """An id that no column is narrow enough to break."""
+    """An id that no line break can split."""
     return f'<span class="line">{plain(id_)}</span>'
 
 

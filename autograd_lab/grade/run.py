@@ -1,10 +1,10 @@
-"""The command `autograd-lab grade SUBMISSIONS --out RESULTS`: from a folder to a gradebook, and on from where it was stopped.
+"""The command `autograd-lab grade SUBMISSIONS --out RESULTS`: grades a folder into a gradebook, and resumes where it was stopped.
 
     find -> plan -> run -> score -> record -> tables
 
 The plan compares every submission with the gradebook. Each result there names its basis: a digest of the file handed in, the
-released notebook and the item's key. Where all agree there is nothing to do; where only what is compared has changed (an
-expected value, points), the stored answers are scored again; otherwise the notebook runs.
+released notebook and the item's key. If all agree there is nothing to do; if only the comparison has changed (an expected value, points),
+the stored answers are scored again; otherwise the notebook runs.
 """
 
 from __future__ import annotations
@@ -49,47 +49,47 @@ from .submissions import (
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
 )
-"""Endless loops, huge numbers: what waits out a limit often has one of them."""
+"""Endless loops and huge numbers: code that runs into a limit often has one of them."""
 OF_THE_MACHINE = {"timeout", "memory", "died"}
 """States that other limits, or a less busy machine, may change."""
 
 
 WAITING = 5.0
-"""Seconds without a result after which the progress line says for whom it waits."""
+"""Seconds without a result after which the progress line says whose submission it is waiting for."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A submission for which something is to be done."""
+    """A submission with work to do."""
 
     submission: Submission
     digest: str = ""
     trouble: str = ""
     """Why it cannot be read."""
     rescore: bool = False
-    """Its stored answers will do."""
+    """Whether its stored answers are enough."""
     beside: str = ""
     """The digest of the files handed in beside it, if there are any."""
     long: bool = False
-    """It may wait out its limits, as far as can be told from its text."""
+    """Whether it may run into its limits, as far as its text tells."""
 
     @property
     def handed_in(self) -> tuple[str, ...]:
-        """The digests of all that was handed in."""
+        """The digests of everything handed in."""
         return (self.digest, self.beside) if self.beside else (self.digest,)
 
 
 @dataclass
 class Plan:
-    """What a run has to do, and what it can leave."""
+    """What a run has to do, and what it can skip."""
 
     tasks: list[Task] = field(default_factory=list)
     same: int = 0
     """Graded before, from the same file with the same key."""
     moved: list[tuple[Submission, str]] = field(default_factory=list)
-    """Those of them that lie elsewhere now, or were handed in at another time."""
+    """Those of them that have moved, or have a different time of submission."""
     gone: list[Submission] = field(default_factory=list)
-    """Graded before, and not in the folder any more."""
+    """Graded before, and no longer in the folder."""
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Summary:
     run: int = 0
     rescored: int = 0
     without: int = 0
-    """Missing or unreadable: they get their rows without being run."""
+    """Missing or unreadable submissions: they get their rows without being run."""
     same: int = 0
     stopped: bool = False
     left: int = 0
@@ -122,11 +122,11 @@ def plan(
     retry: bool = False,
     most_bytes: int = MOST_BYTES,
 ) -> Plan:
-    """What is to be done for these submissions.
+    """What these submissions need.
 
-    again   all of them, whatever is known
-    only    an item: it is scored again in any case, and nothing else counts
-    retry   those that ran into a limit
+    again   grade all of them, whatever is known
+    only    one item: it is scored again in any case, and nothing else is
+    retry   grade again those that ran into a limit
     """
     made = Plan()
     for one in found.submissions:
@@ -171,7 +171,7 @@ def _digest_beside(files: Mapping[str, bytes]) -> str:
 
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
-    """{item: digest of all that its result depends on}."""
+    """{item: digest of everything its result depends on}."""
     about = (*task.handed_in, task.trouble, task.submission.file is None, course.asks[notebook])
     return {
         item.id: _basis(*about, course.keys[item.id])
@@ -181,13 +181,13 @@ def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str
 
 
 def _asked(course: Course, task: Task) -> str:
-    """The digest of all that a run depends on."""
+    """The digest of everything a run depends on."""
     return digest_of([*task.handed_in, course.asks[task.submission.notebook]])
 
 
 @lru_cache(
     1 << 14
-)  # it is asked for by the plan and for the record, and is the same for all who handed in nothing
+)  # both the plan and the record need it, and it is the same for everyone who handed in nothing
 def _basis(*about: str | bool) -> str:
     return digest_of(about)
 
@@ -209,7 +209,7 @@ def grade(
     stop: threading.Event | None = None,
     started: Callable[[Runner], None] = lambda _: None,
 ) -> Summary:
-    """Do what a plan says. What was recorded is kept whatever happens next; `stop` lets what is running finish.
+    """Carry out a plan. What was recorded is kept whatever happens next; `stop` lets what is running finish.
 
     make_runner is called only if anything has to run.
     """
@@ -221,9 +221,7 @@ def grade(
     waiting: list[Task] = []
     lacking = [task for task in made.tasks if task.submission.file is None or task.trouble]
     if not stop.is_set():
-        with (
-            book.together()
-        ):  # a transaction for each would take longer than all the rest that is done about them
+        with book.together():  # one transaction each would take longer than everything else they need
             for task in lacking:
                 _record_without(book, course, task, only)
         done.without += len(lacking)
@@ -238,7 +236,7 @@ def grade(
         done.rescored += 1
         progress.step(task.submission.student)
     if waiting and not stop.is_set():
-        waiting.sort(key=lambda task: not task.long)  # what takes long first, or all wait for it in the end
+        waiting.sort(key=lambda task: not task.long)  # long ones first, or everyone waits for them at the end
         by_job: dict[tuple[str, str], Task] = {}
         changed: list[Task] = []
 
@@ -248,7 +246,7 @@ def grade(
                     return
                 try:
                     job = _job(course, task, most_bytes)
-                except UnreadableError as error:  # it could be read a moment ago
+                except UnreadableError as error:  # it was readable a moment ago
                     changed.append(replace(task, trouble=str(error)))
                     continue
                 by_job[job.student, job.notebook] = task
@@ -343,11 +341,11 @@ def _record_without(book: Gradebook, course: Course, task: Task, only: str) -> N
 
 
 class Progress:
-    """One line that says how far it is and when it will be done; silent where nobody watches.
+    """One line that shows the progress and the time left; silent if the output is not a terminal.
 
-    A thread writes it anew each second, so that time passes in it while a submission takes its own; then it says which. The time
-    that is left is worked out from the results that have come, and counted down from the last of them: waiting for one submission
-    says nothing of the others. Once it waits for one, the line has that one's limit in it, and says "up to".
+    A thread rewrites it each second, so that the clock keeps running while one submission takes long; then the line says which. The time
+    left is estimated from the results so far, and counted down from the last of them: waiting for one submission tells nothing about the
+    others. While it waits for one, the estimate includes that submission's limit and says "up to".
     """
 
     def __init__(
@@ -362,7 +360,7 @@ class Progress:
     ) -> None:
         self.total, self.done = total, 0
         self._what = f" {what}" if what else ""  # is counted
-        self._limit = limit  # seconds that a submission may take; 0: there is no such limit
+        self._limit = limit  # seconds that a submission may take; 0: no limit
         self._out = out or sys.stderr
         self._clock = clock
         self._start = self._shown = self._last = clock()
@@ -370,13 +368,13 @@ class Progress:
         self._quiet = quiet or not self._out.isatty()
         self._wide = 0
         self._about = ""
-        self._lock = threading.RLock()  # a signal may close the line in the middle of a step
+        self._lock = threading.RLock()  # a signal may close the line during a step
         self._over: threading.Event | None = None
         self.running: Callable[[], Iterable[str]] = tuple
-        """Who is being graded, those who have been longest first."""
+        """Whose submissions are running, longest first."""
 
     def step(self, about: str = "") -> None:
-        """One more is done."""
+        """Count one more as done."""
         self.done += 1
         now = self._last = self._clock()
         if self._quiet or (now - self._shown < 0.1 and self.done < self.total):
@@ -385,14 +383,14 @@ class Progress:
         self._write(self.line(about))
 
     def begin(self, about: str) -> None:
-        """What takes its time begins here: the time that is left is worked out from now on."""
+        """The slow part begins here: estimate the time left from now on."""
         self._start, self._before, self._about = self._clock(), self.done, about
         self._last = self._start
         if not self._quiet:
             self._write(self.line(about))
 
     def tick(self) -> None:
-        """Time has passed and nothing else has happened."""
+        """Update the line: time has passed and nothing else has happened."""
         waiting, longest = self._clock() - self._last, next(iter(self.running()), "")
         if longest and waiting >= WAITING:
             self._write(self.line(f"waiting for {longest}, {clock_time(waiting)}", waiting, self._limit))
@@ -406,9 +404,9 @@ class Progress:
                     self.tick()
 
     def line(self, about: str, waiting: float = 0.0, limit: float = 0.0) -> str:
-        """The line: a bar, numbers, the time that is left when nothing has come for `waiting` seconds.
+        """The line: a bar, counts, and the time left when no result has come for `waiting` seconds.
 
-        What runs was started when the last result came, if not before; so it is over when `limit` is, which counts if given.
+        What is running was started no later than the last result, so it ends within `limit`, if that is given.
         """
         full = self.done / max(1, self.total)
         bar = ("#" * round(20 * full)).ljust(20, ".")
@@ -422,7 +420,7 @@ class Progress:
         return f"[{bar}] {self.done} of {self.total}{self._what}{left}  {_printable(about)}".rstrip()
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         with self._lock:
             if self._over:
                 self._over.set()
@@ -465,7 +463,7 @@ def _printable(text: str) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`autograd-lab grade SUBMISSIONS --out RESULTS`; the exit status: 0 done, 2 cannot, 130 stopped on the way."""
+    """`autograd-lab grade SUBMISSIONS --out RESULTS`; the exit status: 0 done, 2 not possible, 130 interrupted."""
     options = _parser().parse_args(argv)
     try:
         return _main(options)
@@ -763,7 +761,7 @@ def _limits(words: Sequence[str]) -> Limits:
 
 
 def _due(words: Sequence[str] | None, course: Course) -> dict[str, str] | None:
-    """{notebook or "": time}, or None if nothing was said."""
+    """{notebook or "": time}, or None if no due date was given."""
     if not words:
         return None
     due = {}
@@ -793,7 +791,7 @@ def _rate(percent: float) -> float:
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """While it is entered no other grading run uses the folder; a killed one leaves no lock behind."""
+    """While it is held, no other grading run can use the folder; a killed run leaves no lock behind."""
     path = folder / ".grading"
     busy = CannotGradeError(
         f"{folder} is in use.", "another `autograd-lab grade` is writing there.", "wait for it, or stop it"
@@ -815,7 +813,7 @@ def _lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
-    """Ctrl-C, and what else asks a program to end, lets what is running finish; asked a second time, it does not wait."""
+    """Ctrl-C and other termination signals let what is running finish; a second one does not wait."""
 
     def ask(*_: object) -> None:
         if stop.is_set():
@@ -826,7 +824,7 @@ def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
 
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
-        numbers = []  # signals are the main thread's
+        numbers = []  # only the main thread handles signals
     before = {number: signal.signal(number, ask) for number in numbers}
     try:
         yield

@@ -1,8 +1,8 @@
-"""The means of a machine to isolate a submission, and their setup.
+"""Isolates a submission with what the machine offers.
 
 On Linux, from Python alone (ctypes), for root and for a plain user:
 
-    mount namespace      its own root: the libraries, read-only, and one small folder in memory to write to. Nothing else exists
+    mount namespace      its own root: the libraries, read-only, and one small folder in memory to write to; nothing else exists
     pid namespace        it sees no other process, and when it ends, so does everything that it started
     network namespace    no network
     ipc namespace        no shared memory or queues with others
@@ -13,12 +13,12 @@ On Linux, from Python alone (ctypes), for root and for a plain user:
     resource limits      memory, processor time, files, processes
     cgroup               memory and processes of a submission together, where a folder for it can be made
 
-Each is tried; what fails is left out and reported. GUARDS says which of them protect what: there is more than one way to be
-safe, and `refusal` names what is not covered. On macOS and Windows there are resource limits at most.
+Each is tried; what fails is left out and reported. GUARDS says which of them protect what: there is more than one way to be safe, and
+`refusal` names what is not covered. macOS and Windows have resource limits at most.
 
-A worker calls `enter` before it loads anything (namespaces want a process without threads), `close` when all is loaded,
-and for each submission `fork` and, in the child, `confine`. What held when it was tried must hold for every submission,
-or it does not run.
+A worker calls `enter` before it loads anything (namespaces need a process without threads), `close` when everything is loaded, and for each
+submission `fork` and, in the child, `confine`. A layer that worked when it was tried must work for every submission, or the submission does
+not run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
 ROOM = Path("/autograd-lab-room")
 """The working folder of a submission that has a root of its own.
 
-It hides what the machine has under that name, libraries included: so it is a name that no machine has.
+It hides whatever the machine has under that name, libraries included, so it is a name that no machine uses.
 """
 
 
@@ -95,7 +95,7 @@ PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET
     36,
     38,
 )
-# Numbers that are the same on every architecture, as all are since Linux 5.2.
+# These numbers are the same on every architecture, as all numbers since Linux 5.2 are.
 MOUNT_SETATTR, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 442, 444, 445, 446
 
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -127,7 +127,7 @@ def _read_only(target: str, recursive: bool) -> None:
 
 # --- seccomp --------------------------------------------------------------------------------------------------
 
-# Names of system calls and their numbers on x86-64 and on 64-bit ARM; None where there is no such call.
+# Names of system calls and their numbers on x86-64 and on 64-bit ARM; None where the call does not exist.
 _REFUSED: dict[str, tuple[int, int]] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "pidfd_getfd": (438, 438), "process_madvise": (440, 440),
@@ -190,7 +190,7 @@ def _filter(no_kill: bool, no_change: bool) -> bytes:
         step(equal, socket.SOCK_STREAM, 1, 0),
         step(leave, _REFUSE),
         step(load, number),
-    ]  # others can be sent to named addresses
+    ]  # datagrams can be sent to named addresses
     steps += [
         step(equal, _CLONE3, 0, 1),
         step(leave, _NO_SUCH_CALL),
@@ -310,7 +310,7 @@ def _around(path: Path, private: Sequence[Path]) -> Iterator[tuple[Path, int]]:
 
 
 def _cgroup_folders() -> Iterator[tuple[set[str], Path, bool]]:
-    """(controllers, a folder in which groups for them can be made, whether it is version 2), the likeliest first."""
+    """(controllers, a folder in which groups for them can be made, whether it is version 2), most likely first."""
     mounts: dict[str, Path] = {}
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         left, _, right = line.partition(" - ")
@@ -340,7 +340,9 @@ def join_cgroups(limits: Limits) -> dict[str, Path]:
         wanted = {"pids", "memory"} & controllers - joined.keys()
         if not wanted or not os.access(parent, os.W_OK):
             continue
-        for old in parent.glob("autograd-lab-*"):  # of graders that were killed; one in use cannot be removed
+        for old in parent.glob(
+            "autograd-lab-*"
+        ):  # left by graders that were killed; a group in use cannot be removed
             with contextlib.suppress(OSError):
                 old.rmdir()
         group = parent / f"autograd-lab-{os.getpid()}"
@@ -363,7 +365,7 @@ def join_cgroups(limits: Limits) -> dict[str, Path]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """Send this process a signal after so many more seconds of CPU time; the signal ends it unless it is ignored."""
+    """Send this process a signal after this many more seconds of CPU time; the signal ends it unless it is ignored."""
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
@@ -375,11 +377,11 @@ def limit_cpu(seconds: int) -> None:
 
 def cpu_of(pid: int) -> float:
     """Seconds of CPU time that a process has used so far. Raises OSError if it does not exist."""
-    return time.clock_gettime((~pid << 3) | 2)  # the kernel's number for the clock of another process
+    return time.clock_gettime((~pid << 3) | 2)  # the kernel's id for the CPU clock of another process
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of the processes below it whose own parents have ended."""
+    """Make this process the parent of descendants whose own parents have ended."""
     _call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -396,20 +398,20 @@ class Zone:
         self.missing: dict[str, str] = {}
         """The others, and why."""
         self.cgroups: dict[str, Path] = {}
-        """Groups to remove in the end: {"pids": folder, "memory": folder}."""
+        """Groups to remove at the end: {"pids": folder, "memory": folder}."""
         self._without = specification.get("without", [])
         self._private = [Path(path).resolve() for path in specification.get("private", [])]
         self._trying = True  # until all layers of this machine have been tried
         self._rules: list[tuple[Path, int]] = []  # for Landlock
         self._user: int | None = None  # the user id of submissions, if root can choose one
         self._folder = ""
-        self._pids = -1  # this process's own pid namespace, to come back to
-        self._kills = -1  # the file in which the kernel counts processes ended for their memory
+        self._pids = -1  # this process's own pid namespace, to return to
+        self._kills = -1  # the file in which the kernel counts processes killed for using too much memory
         self._killed = 0
-        self._proc = -1  # /proc as it is outside, which a root of its own may not have
+        self._proc = -1  # the /proc outside, which the new root may lack
 
     def _layer(self, name: str, action: Callable[[], object]) -> bool:
-        """Apply a layer; returns whether it is on. A layer that was on when it was tried has to be on for every submission."""
+        """Apply a layer; returns whether it is on. A layer that worked when it was tried must work for every submission."""
         if not self._trying:
             if name in self.layers:
                 action()
@@ -503,19 +505,19 @@ class Zone:
         roots = [Path(os.__file__).parent, Path(sysconfig.get_path("purelib")), Path(__file__).parent]
         readable = all(root.stat().st_mode & 0o005 == 0o005 for root in roots)
         readable &= all(child.stat().st_mode & 0o004 for root in roots for child in root.glob("*.py"))
-        if "mount namespace" not in self.layers:  # then the folders above count as well
+        if "mount namespace" not in self.layers:  # then the folders above must be readable too
             readable &= all(
                 parent.stat().st_mode & 0o001 for root in roots for parent in root.resolve().parents
             )
         if readable:
             self._user = (
                 60_000 + int(time.time() * 1000) % 5_000
-            )  # not the other workers': processes are counted by user
+            )  # not another worker's id: processes are counted by user
         else:
             self.missing["own user"] = "only root may read the libraries"
 
     def _new_root(self, private: Sequence[Path]) -> None:
-        """A root folder with the libraries in it, read-only, under the paths that they have outside."""
+        """A root folder with the libraries in it, read-only, under the same paths as outside."""
         _mount("none", "/", "", MS_REC | MS_PRIVATE)
         readable = libraries()
         base = tempfile.mkdtemp(prefix="autograd-lab-root-", dir=Path.cwd())
@@ -552,7 +554,7 @@ class Zone:
         os.chdir("/")
 
     def _expose(self, base: str, path: Path, depth: int = 0) -> None:
-        """Show `path` in the new root, with the links on the way to it."""
+        """Make `path` visible in the new root, with the links on the way to it."""
         here = Path("/")
         for number, part in enumerate(path.parts[1:], start=1):
             here = here / part
@@ -598,7 +600,7 @@ class Zone:
         return pid
 
     def clean(self) -> bool:
-        """Clean up after a submission. Returns whether it was ended for its memory use."""
+        """Clean up after a submission. Returns whether it was killed for using too much memory."""
         if "pid namespace" not in self.layers:
             _reap(self._proc)
         if self._folder:
@@ -672,7 +674,7 @@ class Zone:
 
         most = self.limits.processes
         if self._user is None and not ("user namespace" in self.layers and _kernel() >= (5, 14)):
-            most += _processes_of(os.getuid())  # the kernel counts all that this user runs
+            most += _processes_of(os.getuid())  # the kernel counts everything that this user runs
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
     def _change_user(self) -> None:
@@ -704,7 +706,7 @@ class Zone:
     # --- without namespaces
 
     def weaken(self) -> None:
-        """The limits for a process that was started for one submission, on any system."""
+        """Set the limits of a process that was started for one submission, on any system."""
         self.missing = dict.fromkeys(
             ("namespaces", "Landlock", "seccomp"), "not in a process that is started, not forked"
         )
@@ -715,7 +717,7 @@ class Zone:
 
 
 def _close_files(keep: Sequence[int]) -> None:
-    """Close all open files but some, and put the null device where the standard ones were."""
+    """Close all open files except some, and replace the standard ones with the null device."""
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)

@@ -1,7 +1,7 @@
-"""From answers to grades: pure, with the keys, in the grader's own process.
+"""From answers to grades: pure functions that use the keys, in the grader's own process.
 
-The verdicts are those of course/items.py, so that the notebook, the tests and the grader agree. Added here are
-the grader's own cases: answers that are missing, and why.
+The verdicts come from course/items.py, so that the notebook, the tests and the grader agree. This module adds the grader's own cases:
+answers that are missing, and why.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STOPPED = {
 
 
 def score(job: Job, run: Run, items: Mapping[str, Sequence[Item]]) -> list[Result]:
-    """The grade of every item of the job's notebook, in the notebook's order. Raises KeyError if `items` do not know it.
+    """The grade of every item of the job's notebook, in the notebook's order. Raises KeyError if `items` lacks one.
 
     The list is always complete: an item without an answer has a state that says why, and 0 points.
     """
@@ -61,7 +61,7 @@ def _without(
     answer: Answer | None,
     untouched: bool,
 ) -> Result:
-    """The check was not reached, or raised: a failed cell of the student's is the better explanation."""
+    """The check was not reached, or raised. If a cell of the student's failed, that explains it better."""
     if untouched and worked:
         return _unanswered(result, "not attempted", "")
     for cell in worked:

@@ -36,15 +36,17 @@ from .model import Job
 K = 6
 """Tokens in a stretch."""
 WINDOW = 3
-"""Of this many stretches in a row at least one is kept."""
+"""At least one of this many consecutive stretches is kept."""
 LEAST = 35
 """Minimum number of stretches beyond the released code for a submission to be compared."""
 ALIKE = 0.87
-"""The similarity from which a pair is listed,"""
+"""A pair is listed from this similarity on,"""
 BEYOND = 2.0
-"""if it lies so many standard deviations above that of nearest classmates (both taken from medians, so that a few similar pairs do not shift them)."""
+"""if it is this many standard deviations above that of nearest classmates (both computed from medians, so that a few similar pairs do not
+shift them).
+"""
 CLASS = 5
-"""The minimum number of submissions for finding out what a class shares."""
+"""The minimum number of submissions for learning what a class shares."""
 MOST_SIGNS = 20_000
 
 
@@ -56,9 +58,9 @@ class Pair:
     one: str
     other: str
     similarity: float
-    """The part of the shorter code that both share with few others, from 0 to 1."""
+    """The share of the shorter code that both have in common with few others, from 0 to 1."""
     items: tuple[str, ...] = ()
-    """The places where they are alike, largest first."""
+    """The places where they match, largest first."""
 
 
 @dataclass
@@ -172,7 +174,7 @@ _SIGNS = {ast.Module: "", ast.Expr: "", ast.arguments: "", ast.Name: "name", ast
 
 
 def _sign(node: ast.AST, own: set[str]) -> str:
-    """The token of a node; "" for none."""
+    """The token of a node; "" if it has none."""
     sign = _SIGNS.get(type(node))
     if sign is not None:
         return sign
@@ -186,7 +188,7 @@ def _sign(node: ast.AST, own: set[str]) -> str:
 
 
 def _tokens(source: str) -> list[str]:
-    """The same for text that is not Python, from its words and punctuation."""
+    """The tokens of text that is not Python: its words and punctuation."""
     out: list[str] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(source[: 10 * MOST_SIGNS]).readline):
@@ -199,5 +201,5 @@ def _tokens(source: str) -> list[str]:
             if len(out) >= MOST_SIGNS:
                 break
     except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # what was read before it broke off
+        pass  # what was read before tokenizing failed
     return out

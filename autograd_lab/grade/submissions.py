@@ -6,8 +6,8 @@
     find   the folder -> one Submission for each student and notebook, with the file that counts or why there is none
     read   the bytes of a file -> the cells in it; raises UnreadableError with a sentence for the instructor
 
-Nothing is written there, and no link is followed out of a student's own folder. The files are untrusted: sizes,
-depths and counts are bounded, and text is sanitized so that it can be stored and sent.
+Nothing is written there, and no link is followed out of a student's own folder. The files are untrusted: sizes, depths and counts are
+bounded, and text is sanitized before it is stored or sent.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RawCell:
     grade_id: str = ""
     """nbgrader's name for it."""
     solution: bool = False
-    """Whether nbgrader's metadata call it a place for an answer."""
+    """Whether nbgrader's metadata mark it as an answer cell."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class Notebook:
 
 @dataclass(frozen=True)
 class File:
-    """A file in a student's folder, or a link, a folder or a member of a zip archive in its place."""
+    """A file in a student's folder, or a link, a folder or a member of a zip archive that takes its place."""
 
     path: Path
     name: str
-    """As the instructor should read it: relative to the folder with the submissions."""
+    """Its path as shown to the instructor: relative to the folder with the submissions."""
     trouble: str = ""
     """Why it cannot be read, if that is known without opening it."""
     member: str = ""
@@ -86,7 +86,7 @@ class File:
 
     @property
     def stem(self) -> str:
-        """The name of the notebook it seems to be, without extension."""
+        """The name of the notebook that it seems to be, without extension."""
         name = Path(self.member or self.path.name).name
         for ending in (".ipynb", ".json", ".txt", ".zip", ".py", ".html"):
             name = name.removesuffix(ending)
@@ -95,7 +95,7 @@ class File:
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in for one notebook. Without a `file`, nothing."""
+    """What one student handed in for one notebook; nothing, if there is no `file`."""
 
     student: str
     notebook: str
@@ -120,7 +120,7 @@ class Found:
 
 
 class Shelf:
-    """The names and contents of the released notebooks, by which files are recognized. Made by merge.py."""
+    """The names and contents of the released notebooks, used to recognize files. Made by merge.py."""
 
     def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
         self.names = {_fold(name): name for name in words}
@@ -235,7 +235,7 @@ def _top(folder: Path) -> Path:
             and not inner.is_symlink()
             and any((top / n).is_dir() for n in ("source", "release"))
         ):
-            return inner  # an nbgrader course was given, with its other folders beside
+            return inner  # this is an nbgrader course, with its other folders beside it
         return inner if inner.is_dir() and not inner.is_symlink() and not others else top
     except (OSError, RuntimeError) as error:
         raise CannotGradeError(
@@ -440,7 +440,7 @@ def _is_zip(path: Path) -> bool:
 def _misnamed(
     book: str, pile: dict[str, list[tuple[File, tuple[str, ...]]]], shelf: Shelf
 ) -> tuple[str, ...]:
-    """What a student handed in under the name of a notebook, though it is another one."""
+    """What a student handed in under the name of a different notebook."""
     return tuple(
         f"{file.name} has the name of {book}, but holds the cells of {other}."
         for other, files in sorted(pile.items())
@@ -502,14 +502,14 @@ def moment(text: str, zone: tzinfo | None = None) -> datetime:
         text = head
     found = datetime.fromisoformat(text)
     if re.fullmatch(r"\d{4}-?\d\d-?\d\d", text):
-        found += timedelta(days=1)  # a day is over when the next one begins
+        found += timedelta(days=1)  # a day ends when the next one begins
     if found.tzinfo is None:
         found = found.replace(tzinfo=zone) if zone is not None else found.astimezone()
     return found.astimezone(UTC)
 
 
 def skipped(name: str) -> bool:
-    """Whether a file or folder is not the student's: hidden, or created by a system."""
+    """Whether a file or folder is not the student's own: hidden, or created by an operating system."""
     return name.startswith(".") or name in SKIPPED
 
 
@@ -522,7 +522,7 @@ def _norm(name: str) -> str:
 
 
 def show(name: str | Path) -> str:
-    """A file's name as text that can be stored, whatever bytes it is made of."""
+    """A file's name as text that can be stored, whatever its bytes."""
     return os.fsencode(str(name)).decode("utf-8", "backslashreplace")
 
 
@@ -573,7 +573,7 @@ def read_roster(path: Path) -> list[str]:
 def read_times(path: Path, zone: tzinfo | None = None) -> dict[tuple[str, str], datetime]:
     """{(student, notebook or ""): time} from a CSV file with the columns student, timestamp and perhaps notebook.
 
-    Raises CannotGradeError for any other file.
+    Raises CannotGradeError if the file is anything else.
     """
     rows = _table(path, "list of times")
     header = [cell.strip().casefold() for cell in rows[0]] if rows else []
@@ -626,7 +626,7 @@ def load(file: File, most: int = MOST_BYTES) -> bytes:
         raise UnreadableError(f"{file.name} {file.trouble}.")
     too_large = f"{file.name} is larger than {most / 1e6:g} MB, the most that is read."
     try:
-        # Opened without following a link put there since, and without waiting where a pipe has the name of a notebook.
+        # Opened without following a link that was put there meanwhile, and without blocking on a pipe that has the name of a notebook.
         path = file.path.resolve(strict=True) if file.path.is_symlink() else file.path
         flags = (
             os.O_RDONLY

@@ -2,11 +2,11 @@
 
     grades.csv                    one row for each item: student, notebook, item, points, max, status, misconception
     submissions.csv               one row for each submission: totals, lateness, what had to be repaired
-    grades.json                   all of it; two runs over the same files differ in the key `timing` only
+    grades.json                   everything; two runs over the same files differ only in the key `timing`
     nbgrader.csv                  the columns of `nbgrader export`
     gradescope/<student>/results.json
 
-Each file is written whole or not at all.
+Each file is written atomically.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NBGRADER_COLUMNS = (
 
 
 def write(book: Gradebook, folder: Path) -> list[Path]:
-    """Write all tables into `folder`; their paths, Gradescope's folder as one."""
+    """Write all tables into `folder`; returns their paths, with Gradescope's folder as one path."""
     entries = book.entries()
     made = {
         "grades.csv": table(COLUMNS, grade_rows(entries)),
@@ -58,7 +58,7 @@ def write(book: Gradebook, folder: Path) -> list[Path]:
 
 
 def put(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = text.encode()
     if path.is_file() and path.read_bytes() == data:
@@ -92,7 +92,7 @@ _FORMULAS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A CSV text without anything that spreadsheets take for a formula."""
+    """CSV text in which nothing looks like a formula to a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -210,7 +210,7 @@ def _submission(entry: Entry) -> dict[str, Any]:
         "max": entry.most,
         "file": entry.file,
         "sha256": entry.digest,
-        # a file's time is part of its grade only where there is a due date
+        # a file's time is part of its grade only if there is a due date
         "handed_in": _time(entry) if entry.due else "",
         "days_late": entry.days_late,
         "penalty": entry.penalty,

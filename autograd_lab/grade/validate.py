@@ -1,4 +1,5 @@
-"""`autograd-lab validate`: a notebook under nbval, each graded item one test. For students, for CI on push, and as a second opinion.
+"""`autograd-lab validate`: runs a notebook under nbval, with one test for each graded item. For students, for CI on push, and as a second
+opinion.
 
     what was handed in ──merge──> the released notebook with the student's answers (merge.py)
                         ──────> the output that each check shows when all is well, stored under its cell
@@ -6,8 +7,8 @@
                         ──────> a table: item, passed or not, and what the check said
 
 The output of a passing check is known without the solutions ("04.1: passed, 4 of 4 points"), so this works wherever the
-course is installed. It runs the student's code and the comparison in the same kernel, as every notebook test does: suitable for one's
-own work, not for grading that of strangers (for which there is `autograd-lab grade`).
+course is installed. It runs the student's code and the comparison in the same kernel, as every notebook test does: suitable for one's own
+work, not for grading other people's (use `autograd-lab grade` for that).
 
 In the process of pytest, this module is also the plugin that names the tests and records their results.
 """
@@ -98,7 +99,7 @@ class Report:
 
 
 class CannotValidateError(Exception):
-    """The command cannot go on; the message says what happened, and what to do."""
+    """The command cannot continue; the message says what happened, and what to do."""
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def _stem(name: str) -> str | None:
 
 
 def job_of(path: Path) -> Job:
-    """A student's file merged into the released notebook, as the grader does it. Raises CannotValidateError."""
+    """A student's file merged into the released notebook, as in the grader. Raises CannotValidateError."""
     try:
         data = load(File(path, path.name))
         handed = read(data)
@@ -251,7 +252,7 @@ def notebook_of(job: Job, items: Mapping[str, Item]) -> dict[str, Any]:
 
 
 def passed_output(item: Item) -> dict[str, Any]:
-    """The output of an item's check when all that students can see passes, as the executed solutions store it."""
+    """The output of an item's check when everything that students can see passes, as stored in the executed solutions."""
     shown = feedback.Result(Verdict(item, "passed", item.points - item.hidden_points))
     return {
         "output_type": "execute_result", "execution_count": 1, "metadata": {},
@@ -296,11 +297,11 @@ def validate(job: Job, name: str = "", cell_timeout: float = CELL_TIMEOUT, limit
 
 
 def _run(command: list[str], place: Path, records: Path, limit: float) -> tuple[str, bool]:
-    """Run pytest; (what it printed, whether the limit was met)."""
+    """Run pytest; returns (what it printed, whether the limit was reached)."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTEST_ADDOPTS"}
     package = str(Path(__file__).resolve().parents[2])
     environment |= {
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # neither the caller's plugins nor the caller's settings
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # without the caller's plugins and settings
         "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")])),
         "PYTHONHASHSEED": "0",
         "AUTOGRAD_LAB_PROGRESS": "off",

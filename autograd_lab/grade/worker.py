@@ -3,10 +3,10 @@
     python -m autograd_lab.grade.worker serve    a server: loads the libraries once, forks a process for each submission
     python -m autograd_lab.grade.worker once     one submission and out, where there is no fork (Windows) or none that is safe (macOS)
 
-Messages are JSON with their length in front. What a submission's process sends:
+Messages are JSON with their length in front. A submission's process sends:
 
     {"cell": 3, "state": "ok", "error": "", "printed": "...", "dropped": 0, "answer": {...} or null}
-    {"done": "cells"}                                 only now do the probes come, visible and hidden ones
+    {"done": "cells"}                                 only now do the probes arrive, visible and hidden ones
     {"item": "04.4", "probe": "a_chain", "outputs": {case: plain data}}
     {"item": "04.4", "ended": "ok"}                   or "timeout", "died"
     {"done": "probes"}
@@ -18,7 +18,7 @@ others. (Copies are half the cost of a submission, and most notebooks end with s
 
 In a careful pass each cell and each probe runs in a process of its own, so that what ends or stops it affects only itself:
 
-    waits for the last one      a process that runs nothing; in a pid namespace it is the first one, which no process there can kill
+    waits for the last one      a process that runs nothing; in a pid namespace it is the first process, which no other there can kill
     waits before the cell       continues with the next cell if the one below ends without a message, or takes too long
     runs the cell               a copy of the one above; afterwards its own copy replaces both
 
@@ -93,7 +93,7 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
 
 
 class Printed(io.TextIOBase):
-    """The output stream of a submission: the beginning is kept, the rest is counted."""
+    """The output stream of a submission: keeps the beginning and counts the rest."""
 
     encoding = "utf-8"
 
@@ -103,11 +103,11 @@ class Printed(io.TextIOBase):
         self.dropped = 0
 
     def writable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def write(self, text: str) -> int:
-        """Keep as much as there is still room for."""
+        """Keep as much as there is room for."""
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         kept = text[: self.left]
@@ -131,8 +131,10 @@ class Sitting:
         self.channel, self.shell, self.job = channel, shell, job
         self.limits = Limits(**job["limits"])
         self.given: list[tuple[str, Any]] = []  # what lab.check was called with in this cell
-        self.waiting: dict[str, Any] = {}  # code answers: the process that holds one, or the answer itself
-        self.here = ""  # the item whose answer this process holds itself though there is fork
+        self.waiting: dict[
+            str, Any
+        ] = {}  # code answers: the process that holds the answer, or the answer itself
+        self.here = ""  # the item whose answer this process holds itself although it could fork
         self.printed = Printed(self.limits.printed)
         self.apart = job["fork"] and job["careful"]
         """Whether each cell and each probe gets a process of its own."""
@@ -155,7 +157,7 @@ class Sitting:
                 self.cell_apart(number)
             else:
                 self.send(self.cell(number))
-        sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs must not be printed anywhere
+        sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs must not appear in any output
         send(self.channel, {"done": "cells"})
         asked = receive(self.channel)
         for item_id in sorted(asked, key=lambda item_id: item_id == self.here):  # that one last
@@ -171,9 +173,11 @@ class Sitting:
         this = os.getpid()
         with self.own_lab() if cell["role"] == "check" else contextlib.nullcontext():
             state, error = execute(self.shell, cell["source"])
-        if os.getpid() != this:  # the cell has forked, and the copy would go on with the notebook as well
+        if os.getpid() != this:  # the cell has forked, and the copy would continue the notebook too
             os._exit(0)
-        with contextlib.suppress(OSError):  # a cell that made all descriptors non-blocking made this one so
+        with contextlib.suppress(
+            OSError
+        ):  # a cell that made all descriptors non-blocking made this one non-blocking too
             self.channel.setblocking(True)
         message = {"cell": number, "state": state, "error": error, "answer": None}
         if cell["role"] == "check":
@@ -214,7 +218,7 @@ class Sitting:
                 os._exit(0)
             os.close(told)
             os.close(allow)
-            with contextlib.suppress(OSError):  # what it started ends with it, to free its resources
+            with contextlib.suppress(OSError):  # what the cell started ends with it, to free its resources
                 os.killpg(pid, signal.SIGKILL)
             self.send({"cell": number, "state": how, "error": "", "printed": "", "dropped": 0})
             return
@@ -224,7 +228,7 @@ class Sitting:
         message = self.cell(number)
         above = os.getppid()
         if fork():
-            while os.getppid() == above:  # until it has heard of the heir, and has ended
+            while os.getppid() == above:  # until the parent knows the successor, and has ended
                 time.sleep(0.001)
             os._exit(0)
         os.write(tell, _PID.pack(os.getpid()))
@@ -283,7 +287,7 @@ class Sitting:
     # --- probes
 
     def copy(self, answer: Any) -> tuple[int, socket.socket]:
-        """A process like this one, in which `answer` waits for its probes."""
+        """A copy of this process, in which `answer` waits for its probes."""
         ours, theirs = socket.socketpair()
         pid = fork()
         if pid:
@@ -306,7 +310,7 @@ class Sitting:
             send(self.channel, {"item": item_id, "ended": "ok"})
         elif held is not None:
             pid, channel = held
-            with contextlib.suppress(OSError):  # the copy has already ended; waiting for it says how
+            with contextlib.suppress(OSError):  # the copy has already ended; waiting for it tells how
                 send(channel, [item_id, probes])
             seconds = self.limits.probe_wall * len(probes)
             if not self.apart:
@@ -319,8 +323,8 @@ class Sitting:
     def run_probes(self, item_id: str, probes: list[dict[str, Any]], answer: Any) -> None:
         """Run probes here; in a careful pass, each in a process of its own.
 
-        Once a probe has run into its limit there, the others get less time: an endless program does not end for any of them,
-        and one that ends needs a fraction of the limit.
+        Once a probe has run into its limit there, the others get less time: an endless program never ends for any of them, and one that
+        ends needs a fraction of the limit.
         """
         wall, cpu = self.limits.probe_wall, float(self.limits.probe_cpu)
         for given in probes:
@@ -359,7 +363,7 @@ def execute(shell: Any, source: str) -> tuple[str, str]:
     try:
         result = shell.run_cell(source, store_history=True)
         error = result.error_before_exec or result.error_in_exec
-    except BaseException as raised:  # from hooks that the student has put into the shell
+    except BaseException as raised:  # from hooks that the student has installed in the shell
         error = raised
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
@@ -392,7 +396,7 @@ def shell_command(command: str) -> None:
 
 
 def limit_depth(most: int) -> None:
-    """Let `sys.setrecursionlimit` go up to `most` only.
+    """Let `sys.setrecursionlimit` go up to `most` at the most.
 
     Endless recursion then raises RecursionError, which says what is wrong, instead of filling the
     memory frame by frame until its time is over.
@@ -419,7 +423,7 @@ def describe(error: BaseException) -> str:
 
 
 def fork() -> int:
-    """As os.fork, but the copy draws the same random numbers: Python would reseed."""
+    """Like os.fork, but the copy draws the same random numbers: Python would reseed."""
     state = random.getstate()
     pid = os.fork()
     if not pid:
@@ -428,7 +432,7 @@ def fork() -> int:
 
 
 def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
-    """How a child ended: "ok", "timeout" or "died". One that exceeds its time is killed.
+    """How a child ended: "ok", "timeout" or "died". A child that exceeds its time is killed.
 
     With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote is returned as well. A child that
     has closed its end can no longer report: it is killed.
@@ -443,7 +447,7 @@ def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
             if told in ready:
                 if said := os.read(told, _PID.size):
                     return "ok", said
-                os.kill(pid, signal.SIGKILL)  # changes nothing for one that is ending already
+                os.kill(pid, signal.SIGKILL)  # no effect on a child that is already ending
                 break
             if handle in ready:
                 break
@@ -477,7 +481,7 @@ def follow_chain() -> int:
     while ended != last:
         try:
             ended, _ = os.wait()
-        except ChildProcessError:  # the number was not true
+        except ChildProcessError:  # the number was a lie
             break
         with contextlib.suppress(BlockingIOError):
             while told := os.read(reader, _PID.size):
@@ -486,9 +490,9 @@ def follow_chain() -> int:
 
 
 def lay_out(files: dict[str, str]) -> None:
-    """Put the files handed in beside the notebook where its cells look for them.
+    """Put the files handed in beside the notebook where its cells will look for them.
 
-    Their folder is searched for modules last: one named like a module of Python's or of the lab does not replace it.
+    Their folder is searched for modules last, so a file cannot shadow a module of Python's or of the lab.
     """
     for name, data in files.items():
         path = Path.cwd() / name
@@ -519,7 +523,7 @@ WARM = (
     "class Pair:\n    def __init__(self, one, other=()):\n        self.one, self.other = one, other\n\n    def both(self):\n        return [self.one, *self.other]",
     'x = torch.tensor([1.0, 2.0, 3.0])\ny = (x * x + x).sum()\nvalue = [round(v, 4) for v in x.tolist()]\nprint(f"{value} {y.item():.2f}")\nvalue',
 )
-"""Cells that do a little of everything, but record no graph: its nodes would advance the numbering in the students' notebooks."""
+"""Cells that do a little of everything but record no graph: nodes would advance the numbering in the students' notebooks."""
 WARM_PROBE = {
     "name": "tries",
     "points": 0,
@@ -529,7 +533,7 @@ WARM_PROBE = {
 
 
 def warm_up(shell: Any) -> None:
-    """Run a small notebook, so that the one-time work of Python and IPython is done before the copies are made, not in each."""
+    """Run a small notebook, so that the one-time work of Python and IPython is done before copies are made and not in each copy."""
     ours, theirs = socket.socketpair()
     cells = [{"source": source, "role": "answer", "item": ""} for source in WARM]
     cells += [
@@ -542,7 +546,7 @@ def warm_up(shell: Any) -> None:
     }  # fmt: skip
     before, known, listeners = (sys.stdout, sys.stderr), set(linecache.cache), feedback.LISTENERS[:]
     with ours, theirs:
-        for _ in range(3):  # Python rewrites code that it has run a few times
+        for _ in range(3):  # Python specializes code that it has run a few times
             send(theirs, {"code": [WARM_PROBE]})
             Sitting(ours, shell, job).run()
             while receive(theirs).get("done") != "probes":
@@ -555,9 +559,9 @@ def warm_up(shell: Any) -> None:
 
 
 def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
-    """Load what notebooks use, and make the shell that will run their cells. `public` are the items without their answers.
+    """Load what notebooks use, and make the shell that will run their cells. `public` holds the items without their answers.
 
-    Without `plots`, matplotlib, which is half of what would be copied, is left out. A notebook can still import it.
+    Without `plots`, matplotlib (half of the memory to copy) is not loaded. A notebook can still import it.
     """
     if plots:
         import matplotlib
@@ -581,10 +585,10 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
             handed_out.statements(stub)
 
     class Transformers(TransformerManager):
-        """What turns `%magic`, `!command` and `help?` into calls."""
+        """Turns `%magic`, `!command` and `help?` into calls."""
 
         def do_token_transforms(self, lines: list[str]) -> list[str]:
-            """None of these is valid Python; so they are not searched in valid Python, which would take longer than most cells run."""
+            """None of these is valid Python, so valid Python is not searched for them: that would take longer than most cells run."""
             if self.token_transformers == usual:
                 with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
                     ast.parse("".join(lines))
@@ -608,16 +612,16 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
             """Print nothing: a cell's exception is in its result."""
 
         def showsyntaxerror(self, *_: Any, **__: Any) -> None:
-            """The same."""
+            """Print nothing."""
 
         def _format_exception_for_storage(self, *_: Any, **__: Any) -> dict[str, str]:
-            """Skip IPython's text of each traceback, which is not read and takes half a minute for one 10,000 calls deep."""
+            """Skip IPython's traceback text: nothing reads it, and for a traceback 10,000 calls deep it takes half a minute."""
             return {}
 
         def should_run_async(
             self, raw_cell: str, *, transformed_cell: str | None = None, **more: Any
         ) -> bool:
-            """Whether there is an `await` in it, which need not be looked for in what it says if it does not say it."""
+            """Whether the cell awaits something; a cell without the word `await` need not be parsed."""
             if transformed_cell is not None and not (
                 "await" in transformed_cell or "async" in transformed_cell
             ):
@@ -633,7 +637,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
         shell = Shell.instance(config=settings)
     shell.input_transformer_manager = Transformers()
     usual = list(shell.input_transformer_manager.token_transformers)
-    # Outputs are not displayed: text is kept, pictures and pages are not made.
+    # Outputs are not displayed: text is kept, pictures and HTML are not made.
     shell.display_formatter.active_types = ["text/plain"]
     shell.display_formatter.ipython_display_formatter.enabled = False
     shell.display_formatter.mimebundle_formatter.enabled = False
@@ -644,7 +648,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
 
 
 def _forget_answers(public: list[dict[str, Any]]) -> None:
-    """Give `lab.hint` and `lab.progress` titles, points and hints only. The files with the answers are not opened."""
+    """Let `lab.hint` and `lab.progress` know titles, points and hints only. The files with the answers are not opened."""
     with tempfile.TemporaryDirectory() as folder:
         known = [items.Item(**item) for item in public]
         (Path(folder) / "items.json").write_text(items.to_json("all", known), encoding="utf-8")
@@ -668,7 +672,7 @@ def serve(control: socket.socket) -> None:
         if not command:
             return
         if command != b"j":
-            continue  # the end of a submission that ended by itself
+            continue  # the status of a submission that ended by itself
         channel = socket.socket(fileno=descriptors[0])
         reader, writer = os.pipe()
         pid = zone.fork()
@@ -692,7 +696,7 @@ def report(zone: sandbox.Zone) -> dict[str, Any]:
 
 
 def _await_end(control: socket.socket, zone: sandbox.Zone, pid: int) -> dict[str, Any]:
-    """Wait until a submission has ended, or the engine says that it has to."""
+    """Wait until a submission has ended, or the engine orders it to."""
     handle = os.pidfd_open(pid)
     gone = False
     try:
@@ -717,7 +721,7 @@ def _await_end(control: socket.socket, zone: sandbox.Zone, pid: int) -> dict[str
 def work(channel: socket.socket, writer: int, shell: Any, zone: sandbox.Zone) -> None:
     """In the submission's own process: confine it, then run it. If confining fails, report it and run nothing."""
     try:
-        channel.send(b"!")  # from the kernel the engine learns the process id outside of the namespace
+        channel.send(b"!")  # the kernel tells the engine the process id outside the namespace
         zone.confine(keep=[channel.fileno(), writer])
     except BaseException as error:
         os.write(writer, describe(error).encode())
@@ -748,7 +752,7 @@ def main(arguments: list[str]) -> None:
         channel = socket.socket(fileno=number)
     with contextlib.suppress(
         EOFError, BrokenPipeError, ConnectionResetError
-    ):  # the engine has ended, and so does this process
+    ):  # the engine has ended, so this process ends too
         (serve if mode == "serve" else once)(channel)
 
 

@@ -1,13 +1,13 @@
-"""What is loaded when it is first asked for: most of the library, which most programs do not use.
+"""Lazy loading: most of the library is loaded when it is first used.
 
     table.py      which module has which name; `python -m autograd_lab.loading` writes it, and a test fails if it is out of date
     Book          FUNCTIONS, METHODS, KERNELS and RULES: reading an entry imports the page of rules that makes it
     Later         a method of Tensor whose page is not loaded; the real method takes its place when it is first read
-    late          `__getattr__` and `__dir__` of a package whose names are in its modules
+    late          `__getattr__` and `__dir__` of a package whose names live in its modules
     whole         makes `vars(module)` and `from module import *` show the names that are not loaded yet
 
-Loading is Python's import and nothing more: it runs no operation, so nothing is recorded, and its locks are Python's own, so
-threads may ask for the same name at once. That is why no two modules may import each other while they load.
+Loading is Python's import and nothing more: it runs no operation, so nothing is recorded, and its locks are Python's own, so several
+threads may request the same name at once. That is why no two modules may import each other while they load.
 """
 
 import sys
@@ -26,11 +26,11 @@ LISTED = {
 
 
 class Book(dict):
-    """A table of what operations define, by name: `kind` is its name in table.py.
+    """A table of operations by name: `kind` is its name in table.py.
 
-    Entries of pages that are not loaded count as there: reading one imports its page, and so does going through all of them.
-    What pages enter stands in `entered`. Into the dict itself, where it is read as fast as in any dict, an entry comes when its page
-    is complete: until then another thread would find what is not finished, or what that page is about to replace.
+    Entries of pages that are not loaded count as present: reading one imports its page, and iterating imports all pages. Pages put their
+    entries into `entered`. An entry moves into the dict itself, where reads are as fast as in any dict, once its page is complete: before
+    that, another thread could find something unfinished, or something that the page is about to replace.
     """
 
     def __init__(self, kind, entries):
@@ -43,7 +43,7 @@ class Book(dict):
     def __missing__(self, name):
         page = self._page_of.get(name)
         if page is not None:
-            import_module(page)  # waits for another thread that has begun to
+            import_module(page)  # waits for another thread that is already importing it
         value = self.entered[name]
         if page is None or not _is_loading(page):
             super().__setitem__(name, value)
@@ -58,11 +58,11 @@ class Book(dict):
         self.pop(name, None)
 
     def setdefault(self, name, value):
-        """The entry; `value` from now on if there is none yet. Loads nothing."""
+        """Return the entry, or set it to `value` if there is none. Loads nothing."""
         return self.entered.setdefault(name, value)
 
     def update(self, *entries, **more):
-        """Enter several."""
+        """Add several entries."""
         for name, value in dict(*entries, **more).items():
             self[name] = value
 
@@ -112,7 +112,7 @@ class Book(dict):
 
 
 def _is_loading(module):
-    """Whether the code of a module has not run to its end."""
+    """Whether the code of a module is still running."""
     return getattr(sys.modules[module].__spec__, "_initializing", False)
 
 
@@ -120,7 +120,7 @@ _PUTTING = threading.Lock()
 
 
 class Later:
-    """Stands in Tensor for a method that is not loaded. `read` gives the real one, which then takes this one's place."""
+    """A placeholder in Tensor for a method that is not loaded. `read` returns the real method, which then replaces this one."""
 
     __slots__ = ("_holder", "_member", "_name", "_read")
 
@@ -128,7 +128,7 @@ class Later:
         self._holder, self._name, self._read, self._member = holder, name, read, None
 
     def real(self):
-        """The method, the same one each time and for all threads. It is put into the class unless something else has come there."""
+        """The method, the same each time and for all threads. Puts it into the class unless this placeholder was replaced."""
         if self._member is None:
             member = self._read(self._name)
             with _PUTTING:
@@ -144,7 +144,7 @@ class Later:
 
 
 class LaterProperty(Later):
-    """The same for a property, which decides what may be assigned."""
+    """The same for a property, which also handles assignment."""
 
     __slots__ = ()
 
@@ -156,7 +156,7 @@ class LaterProperty(Later):
 
 
 def later(holder, name, read):
-    """What stands in the class `holder` for the method, or property, `name` until it is first asked for."""
+    """The placeholder in the class `holder` for the method, or property, `name` until it is first used."""
     return (LaterProperty if name in _PROPERTIES else Later)(holder, name, read)
 
 
@@ -164,7 +164,7 @@ _PROPERTIES = {name for books in table.PAGES.values() for name in books.get("PRO
 
 
 def late(package, otherwise):
-    """`__getattr__` and `__dir__` of a package: its names are in its modules, as NAMES has it; `otherwise(name)` finds others."""
+    """`__getattr__` and `__dir__` of a package whose names are in its modules, according to NAMES; `otherwise(name)` finds others."""
     place = public(package).partition(".")[2]
     module_of = {
         name: module for module, names in table.NAMES.get(place, {}).items() for name in names.split()
@@ -175,7 +175,7 @@ def late(package, otherwise):
     def find(name):
         if name in module_of:
             value = getattr(import_module(place_of(f"{package}.{module_of[name]}")), name)
-            return space.setdefault(name, value)  # of several threads' the first: they are the same
+            return space.setdefault(name, value)  # of several threads the first wins: the values are the same
         if name in modules:
             return import_module(place_of(f"{package}.{name}"))
         return otherwise(name)
@@ -188,24 +188,24 @@ def late(package, otherwise):
 
 
 class _Whole(ModuleType):
-    """A module some of whose names are loaded late; who looks into its dict finds them all."""
+    """A module some of whose names are loaded lazily; reading its dict loads them all."""
 
     @property
     def __dict__(self):
         for name in dir(self):
             getattr(self, name)
-        self.__class__ = ModuleType  # whole now; guards of compiled functions look in here at every call
+        self.__class__ = ModuleType  # complete now; guards of compiled functions read this dict at every call
         return _DICT.__get__(self)
 
     def __dir__(self):
-        return _DICT.__get__(self)["__dir__"]()  # ModuleType's own would ask for `__dict__`
+        return _DICT.__get__(self)["__dir__"]()  # ModuleType's own would read `__dict__`
 
 
 _DICT = vars(ModuleType)["__dict__"]
 
 
 def whole(name):
-    """Let `vars` of a module load the names that its `__dir__` lists."""
+    """Make `vars` of a module load the names that its `__dir__` lists."""
     sys.modules[name].__class__ = _Whole
 
 
@@ -220,14 +220,14 @@ class _Unfilled(ModuleType):
 
 
 def announce():
-    """Put the modules that have no file of their own where `import` looks for them."""
+    """Put the modules that have no file of their own into sys.modules."""
     for path in table.MODULES.split():
         name = f"{PACKAGE}.{path}"
         sys.modules[name] = _Unfilled(name)
 
 
 def load_everything():
-    """Load all that the library has, in a process of which copies will be made: then no copy has to."""
+    """Load the whole library, in a process that will be forked: then no child has to."""
     package = sys.modules[PACKAGE]
     for space in (package, package.nn, package.optim):
         vars(space)

@@ -1,7 +1,7 @@
-"""Write table.py: `python -m autograd_lab.loading`. With `--check` it only says whether the table is out of date.
+"""Write table.py: `python -m autograd_lab.loading`. With `--check` it only tells whether the table is out of date.
 
-Where the library cannot be imported because the table is broken: `python autograd_lab/loading/__main__.py`.
-A new Python loads the whole library with an empty table, and notes after the code of each module what it has entered in the books.
+If the library cannot be imported because the table is broken: `python autograd_lab/loading/__main__.py`.
+A new Python process loads the whole library with an empty table, and notes after each module what it has added to the books.
 """
 
 import argparse
@@ -17,7 +17,7 @@ PACKAGE = "autograd_lab"
 HERE = Path(__file__).resolve().parent
 public = runpy.run_path(str(HERE / "paths.py"))["public"]  # not imported: the package may not be importable
 TABLE = HERE / "table.py"
-PACKAGES = ("", "nn", "optim")  # that have their names from modules inside them
+PACKAGES = ("", "nn", "optim")  # packages whose names come from their modules
 
 NOTE = '''
 import ast, importlib, json, pkgutil, sys
@@ -112,7 +112,7 @@ def _public(place):
 
 
 def table():
-    """The text of table.py as it should be."""
+    """The correct text of table.py."""
     names = {package: declared(package) for package in PACKAGES}
     command = [
         sys.executable,
@@ -141,7 +141,7 @@ MODULES = {laid_out(made)}
 
 
 def laid_out(value, indent=""):
-    """Python's text of a dict, in which names stand sorted in one string."""
+    """The source of a dict in which names are sorted in one string."""
     inner = indent + "    "
     if isinstance(value, dict):
         lines = [f'{inner}"{key}": {laid_out(part, inner)},\n' for key, part in sorted(value.items())]

@@ -1,8 +1,8 @@
-"""torch.amp: programs that use it where there is a GPU run here in the types their tensors have.
+"""torch.amp: programs that use it on a GPU run here in the types of their tensors.
 
-autocast      chooses narrow types on a GPU; on a machine without one PyTorch switches it off, and so it is here
+autocast      chooses narrow types on a GPU; without one it is switched off, as in PyTorch
 GradScaler    keeps small gradients from vanishing in narrow types: multiplies the loss, divides the gradients, and
-              leaves out steps in which some overflowed
+              skips steps in which some overflowed
 """
 
 import functools
@@ -21,10 +21,10 @@ from .world.warning import warn
 
 
 class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
-    """A context that changes nothing here (torch.autocast).
+    """A context manager that has no effect here (torch.autocast).
 
     For "cuda" it is switched off with PyTorch's warning. On the CPU PyTorch computes in bfloat16 or float16 inside it:
-    that raises RuntimeError here unless `enabled` is False, for NumPy has no bfloat16.
+    that raises RuntimeError here unless `enabled` is False, because NumPy has no bfloat16.
     """
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
@@ -66,12 +66,12 @@ def is_autocast_available(device_type):
 
 
 def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
-    """Around the forward of a Function that runs under autocast; changes nothing here (torch.amp.custom_fwd)."""
+    """Decorates the forward of a Function for autocast; has no effect here (torch.amp.custom_fwd)."""
     return functools.partial(custom_fwd, device_type=device_type) if fwd is None else fwd
 
 
 def custom_bwd(bwd=None, *, device_type):
-    """Around its backward; changes nothing here (torch.amp.custom_bwd)."""
+    """Decorates its backward; has no effect here (torch.amp.custom_bwd)."""
     return functools.partial(custom_bwd, device_type=device_type) if bwd is None else bwd
 
 
@@ -79,8 +79,8 @@ class GradScaler:
     """Scale the loss up and the gradients down again, and find the largest scale that does not overflow (torch.amp.GradScaler).
 
     Every `growth_interval` steps without overflow the scale is multiplied by `growth_factor`; a step with an inf or nan in a
-    gradient is left out, and multiplies it by `backoff_factor`. For "cuda", which is not there, everything is passed
-    through, with PyTorch's warning.
+    gradient is skipped, and multiplies it by `backoff_factor`. For "cuda", which does not exist here, everything is passed through, with
+    PyTorch's warning.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class GradScaler:
             self._overflowed[id(optimizer)] = any(found)
 
     def step(self, optimizer, *args, **kwargs):
-        """optimizer.step(), unless a gradient overflowed; unscales first where that was not done. Returns what step() does."""
+        """optimizer.step(), unless a gradient overflowed; unscales first if necessary. Returns the result of step()."""
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
@@ -164,7 +164,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale=None):
-        """After the step: let the scale grow or fall, or set it."""
+        """Call after the step: increases, decreases or sets the scale."""
         if not self._enabled:
             return
         self._check_begun("update")
@@ -199,27 +199,27 @@ class GradScaler:
         return self._enabled
 
     def get_growth_factor(self):
-        """What the scale is multiplied by after enough steps."""
+        """The factor that multiplies the scale after enough steps."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor):
-        """Set what `get_growth_factor` gives."""
+        """Set the growth factor."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self):
-        """What the scale is multiplied by after an overflow."""
+        """The factor that multiplies the scale after an overflow."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor):
-        """Set what `get_backoff_factor` gives."""
+        """Set the backoff factor."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self):
-        """How many steps without overflow it takes to grow."""
+        """The number of steps without overflow until it grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval):
-        """Set what `get_growth_interval` gives."""
+        """Set the growth interval."""
         self._growth_interval = new_interval
 
     def _get_growth_tracker(self):
@@ -238,7 +238,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict):
-        """Take over a saved state."""
+        """Load a saved state."""
         if not self._enabled:
             return
         if not state_dict:

@@ -1,4 +1,4 @@
-"""Tensors from nothing: from data, constants and ranges (random ones are in ops/draws.py)."""
+"""Creating tensors from data, constants and ranges (random ones are in ops/draws.py)."""
 
 import functools
 import math
@@ -41,7 +41,7 @@ from .world.warning import warn, warn_once
 
 
 def leaf(array, requires_grad=False):
-    """A tensor around a new array, as all functions here return it."""
+    """A tensor around a new array, the result of all functions here."""
     t = wrap(array if array.ndim else array[()])
     if THREAD.state.inference:
         t._box = INFERENCE
@@ -55,7 +55,7 @@ def leaf(array, requires_grad=False):
 
 
 def follow(out, *sources):
-    """`out`, which comes from tensors by no operation with a history: whoever looks on is told from which."""
+    """Returns `out`, which was made from tensors without a recorded operation, and tells watchers from which."""
     if WATCHERS:
         watcher().followed(out, sources)
     return out
@@ -90,8 +90,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def _usable(array):
-    """`array` as a plain one, if its type and strides are such as tensors have. Raises TypeError or ValueError."""
-    array = np.asarray(array)  # a np.matrix would multiply otherwise
+    """`array` as a plain array, if tensors can have its type and strides. Raises TypeError or ValueError."""
+    array = np.asarray(array)  # np.matrix has a different product
     if array.dtype not in ALL:
         name = array.dtype.type.__name__
         raise TypeError(
@@ -115,7 +115,7 @@ def _from_python(data, dtype):
     try:
         if isinstance(data, (list, tuple)):
             data = _without_tensors(data, found)
-    except RecursionError:  # a list that holds itself
+    except RecursionError:  # a list that contains itself
         if dtype is None and _depth(data) < 128:
             raise TypeError("new(): self-referential lists are incompatible") from None
         raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
@@ -166,11 +166,11 @@ def _as_floats(array, data):
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        return array  # there is something else in it, which will be complained of
+        return array  # it contains something else, which will raise
 
 
 def warn_of_scalar(t):
-    """The warning of float(t) and the like, where the number would leave the graph: once in a process, as PyTorch gives it."""
+    """PyTorch's warning for float(t) and similar conversions that leave the graph: once per process."""
     if THREAD.state.grad and t.requires_grad:
         warn_once(
             "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
@@ -214,7 +214,7 @@ def _types(data, found):
 
 
 def _dtypes(data):
-    """The number type of each number in nested lists, NumPy's own and what Python's count for."""
+    """The number type of each number in nested lists: NumPy's own, and the equivalent of Python's."""
     if isinstance(data, (list, tuple)):
         return [d for part in data for d in _dtypes(part)]
     return [data.dtype if isinstance(data, (np.generic, np.ndarray)) else dtype_of_number(data).np]
@@ -227,7 +227,7 @@ def _first(data):
 
 
 def _depth(data):
-    """How many lists the first element of `data` lies in, up to 128."""
+    """The nesting depth of the first element of `data`, up to 128."""
     depth = 0
     while isinstance(data, (list, tuple)) and data and depth < 128:
         data, depth = data[0], depth + 1
@@ -276,7 +276,7 @@ def _explain_ragged(data):
 
 
 def from_numpy(array):
-    """A tensor over the memory of a NumPy array: writes to one are seen in the other (torch.from_numpy)."""
+    """A tensor that shares the memory of a NumPy array (torch.from_numpy)."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     if not array.flags.writeable:
@@ -293,7 +293,7 @@ def from_numpy(array):
 
 
 def as_tensor(data, dtype=None, device=None):
-    """`data` as a tensor, without a copy where that is possible (torch.as_tensor)."""
+    """`data` as a tensor, without copying if possible (torch.as_tensor)."""
     on_cpu(device)
     if isinstance(data, np.ndarray):
         data = from_numpy(data)
@@ -303,7 +303,7 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
-    """`obj` as a tensor; copied only if asked, or if there is no other way (torch.asarray)."""
+    """`obj` as a tensor; copied only on request, or if unavoidable (torch.asarray)."""
     if isinstance(obj, (bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or Defaults.dtype)
     if type(obj).__name__ == "UntypedStorage":
@@ -328,7 +328,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """The numbers in some bytes, as a tensor over the same memory (torch.frombuffer).
 
-    Raises ValueError if the bytes are none, or do not hold `count` whole numbers from `offset` on.
+    Raises ValueError if there are no bytes, or fewer than `count` complete numbers from `offset` on.
     """
     try:
         size = memoryview(buffer).nbytes
@@ -373,13 +373,13 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
 
 
 def size_of(args, name):
-    """The shape given as name(2, 3) or name((2, 3)). Raises TypeError for what is no int."""
+    """The shape given as name(2, 3) or name((2, 3)). Raises TypeError if one of them is not an int."""
     together = len(args) == 1 and isinstance(args[0], (tuple, list))
     shape = []
     for i, n in enumerate(args[0] if together else args):
         if isinstance(n, np.bool_) or (isinstance(n, bool) and i == 0) or not hasattr(n, "__index__"):
             kind = type_name(n)
-            if i > 0:  # the first decides whether it is a size at all
+            if i > 0:  # the first decides whether this is a size at all
                 raise TypeError(
                     f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
                     f'"type must be tuple of ints,but got {kind}"'
@@ -396,7 +396,7 @@ def size_of(args, name):
 
 
 def addressable(shape):
-    """`shape`, if memory could have that many elements. Raises RuntimeError otherwise."""
+    """Returns `shape` if that many elements are addressable. Raises RuntimeError otherwise."""
     size = math.prod(shape)
     if size >= 2**61:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
@@ -446,7 +446,7 @@ def _constant(name, make, text):
 
 
 def array_like(input, name):
-    """The array of a tensor that was given to a `..._like` function."""
+    """The array of a tensor passed to a `..._like` function."""
     if not isinstance(input, Variable):
         raise TypeError(
             f"{name}_like(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
@@ -455,7 +455,7 @@ def array_like(input, name):
 
 
 def _laid(out, x, memory_format):
-    """`out` in the order in memory that is asked for, or in that of `x` if none is."""
+    """`out` in the requested memory order, by default that of `x`."""
     if memory_format not in (None, preserve_format):
         return memory_format.lay(out)
     if isinstance(x, np.ndarray) and not x.flags.c_contiguous and 0 not in x.strides:
@@ -471,7 +471,7 @@ empty, empty_like = _constant("empty", np.zeros, "Numbers yet to be written, zer
 
 
 def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
-    """A tensor filled with one value, whose type it takes (torch.full)."""
+    """A tensor filled with one value, in the type of the value (torch.full)."""
     on_cpu(device)
     if not isinstance(size, (tuple, list)):
         raise TypeError(
@@ -527,7 +527,7 @@ def empty_strided(
 def empty_permuted(
     size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
 ):
-    """Zeros without gaps, whose dims lie in memory in the order `physical_layout`, outermost first (torch.empty_permuted)."""
+    """Zeros without gaps, with dims in memory in the order `physical_layout`, outermost first (torch.empty_permuted)."""
     on_cpu(device, pin_memory)
     if len(size) != len(physical_layout):
         raise RuntimeError(
@@ -564,7 +564,7 @@ def _number(n):
 
 
 def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, device=None, requires_grad=False):
-    """start, start + step, ... below end: int64 if all three are ints, else the default float (torch.arange)."""
+    """start, start + step, ... below end: int64 if all three are ints, otherwise the default float (torch.arange)."""
     on_cpu(device)
     given = [_number(n) for n in args]
     if len(given) == 1 and end is None:
@@ -607,9 +607,9 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
 
 
 def _steps(start, step, n, dtype):
-    """start, start + step, ... with the last bits that PyTorch's vectors of 32 bytes give.
+    """start, start + step, ... rounded exactly as with PyTorch's vectors of 32 bytes.
 
-    The first number of each vector is computed and rounded, the others from it; what is left at the end one by one.
+    The first number of each vector is computed and rounded, the others are computed from it; the rest at the end one by one.
     """
     lanes, wide = 32 // dtype.itemsize, np.float32 if dtype == np.float16 else np.float64
     start, step = WIDE(wide(start)), WIDE(wide(step))
@@ -621,11 +621,11 @@ def _steps(start, step, n, dtype):
 
 
 WIDE = np.longdouble
-"""For a product and a sum that are rounded once, as processors with FMA do."""
+"""For a product and a sum with a single rounding, as on processors with FMA."""
 
 
 def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
-    """start, start + step, ... up to and with end (torch.range, deprecated)."""
+    """start, start + step, ... up to and including end (torch.range, deprecated)."""
     warn_once(
         "torch.range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
@@ -646,7 +646,7 @@ def _no_bools(op, dtype):
 
 
 def _ends(op, start, end, dtype):
-    """The two ends of a range as numbers, whole ones for a result of whole numbers."""
+    """Both ends of a range as numbers; integers for an integer result."""
     bad = [
         f"{name} with {t._data.ndim} dimension(s)"
         for name, t in (("start", start), ("end", end))
@@ -718,7 +718,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
 
 
 class LegacyType:
-    """FloatTensor, LongTensor, ...: the constructors of old, which take a size or data."""
+    """FloatTensor, LongTensor, ...: the legacy constructors, which take a size or data."""
 
     def __init__(self, dtype):
         self.dtype = dtype
@@ -744,7 +744,7 @@ LEGACY = {f"{d.type_name}Tensor": LegacyType(d) for d in ALL.values()}
 
 
 def legacy_dtype(what):
-    """The dtype that x.type(what) asks for: a dtype, a name such as 'torch.LongTensor', or that constructor."""
+    """The dtype meant by x.type(what): a dtype, a name such as 'torch.LongTensor', or that constructor."""
     if isinstance(what, LegacyType):
         return what.dtype
     if isinstance(what, str):
@@ -757,13 +757,13 @@ def legacy_dtype(what):
 
 
 def legacy_tensor(cls, data, named, dtype=None, alike=True):
-    """Tensor(2, 3) gives an unset tensor of that size, Tensor([1, 2]) one with that data (torch.Tensor).
+    """Tensor(2, 3) is an uninitialized tensor of that size, Tensor([1, 2]) has that data (torch.Tensor).
 
-    data            what was given by place
-    named           what by name: size=, data= or other= in its stead, and a device
-    dtype, alike    the type, and whether a tensor that is given must have it
+    data            the positional arguments
+    named           the keyword arguments: size=, data= or other= instead, and a device
+    dtype, alike    the type, and whether a given tensor must have it
 
-    Raises TypeError for what fits none of the forms, RuntimeError for a device that is not the CPU.
+    Raises TypeError if no signature fits, RuntimeError for a device other than the CPU.
     """
     where = named.get("device")
     rest = {name: value for name, value in named.items() if name != "device"}
@@ -796,14 +796,14 @@ def legacy_tensor(cls, data, named, dtype=None, alike=True):
 
 
 def _is_size(one):
-    """Whether the one argument of a legacy constructor is a size: of a tensor, it makes a tensor like that."""
+    """Whether the only argument of a legacy constructor is a size; for a tensor, it makes a tensor like it."""
     return type(one).__name__ == "Size" or (
         isinstance(one, (int, np.integer, np.ndarray)) and not isinstance(one, bool) and not np.ndim(one)
     )
 
 
 def _legacy_alias(what, dtype, where):
-    """A tensor over the same memory. Raises TypeError if it is not of type `dtype`, where one is asked for."""
+    """A tensor over the same memory. Raises TypeError if `dtype` is given and it has another type."""
     if where is not None:
         raise RuntimeError(
             "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  Use torch.tensor(...) "
@@ -820,9 +820,9 @@ def _legacy_alias(what, dtype, where):
 
 
 def legacy_variable(cls, data=None, requires_grad=False, volatile=False):
-    """Variable(data), as old programs have it: a tensor over the same memory, without history (torch.autograd.Variable).
+    """Variable(data), as in old programs: a tensor over the same memory, without history (torch.autograd.Variable).
 
-    Raises TypeError if `data` is no tensor. `volatile` has no effect but a warning.
+    Raises TypeError if `data` is not a tensor. `volatile` only warns.
     """
     if volatile:
         warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
@@ -833,7 +833,7 @@ def legacy_variable(cls, data=None, requires_grad=False, volatile=False):
     return data.detach()._require_grad(requires_grad)
 
 
-Variable.__new__ = legacy_variable  # Tensors have one of their own: this is for those who ask for a Variable
+Variable.__new__ = legacy_variable  # tensors have their own; this one is for Variable
 
 
 # -- the rest of the namespace ------------------------------------------------------------------------
@@ -860,7 +860,7 @@ def is_grad_dtype(dtype):
 
 
 def get_num_threads():
-    """How many threads an operation uses: one here (torch.get_num_threads)."""
+    """The number of threads of an operation: always 1 here (torch.get_num_threads)."""
     return 1
 
 
@@ -870,7 +870,7 @@ def set_num_threads(n):
 
 
 def set_num_interop_threads(n):
-    """Does nothing, either (torch.set_num_interop_threads)."""
+    """Does nothing too (torch.set_num_interop_threads)."""
     _check_threads("set_num_interop_threads", n)
 
 
@@ -887,7 +887,7 @@ _deterministic = 0, False
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Keeps the setting; all algorithms here are deterministic whatever it is (torch.use_deterministic_algorithms)."""
+    """Stores the setting; all algorithms here are deterministic anyway (torch.use_deterministic_algorithms)."""
     global _deterministic
     _deterministic = (2 - bool(warn_only)) * bool(mode), bool(warn_only)
 
@@ -898,7 +898,7 @@ def is_deterministic_algorithms_warn_only_enabled():
 
 
 def get_deterministic_debug_mode():
-    """0, or if deterministic algorithms were asked for 1 (a warning where there is none) or 2 (an error)."""
+    """0, or if deterministic algorithms were requested 1 (warn if there is none) or 2 (raise)."""
     return _deterministic[0]
 
 

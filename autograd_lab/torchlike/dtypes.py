@@ -1,4 +1,4 @@
-"""Number types, sizes and the rule that says which type two operands meet in.
+"""Number types, sizes, and the rules of type promotion.
 
 NumPy and PyTorch disagree about the last: to PyTorch a 0-d tensor or a Python number only decides the *kind* of the
 result (bool < integer < floating), never its width, and integers become the default float, not float64.
@@ -35,7 +35,7 @@ class dtype:  # noqa: N801 - PyTorch's name
 
     @property
     def type_name(self):
-        """PyTorch's word for it in error messages: Float, Double, Long, ..."""
+        """PyTorch's name for it in error messages: Float, Double, Long, ..."""
         return TYPE_NAMES[self.name]
 
     def to_complex(self):
@@ -44,13 +44,13 @@ class dtype:  # noqa: N801 - PyTorch's name
 
 
 class foreign(dtype):  # noqa: N801 - one of the dtypes
-    """A number type of PyTorch's that no tensor has here: programs may name it and compare with it, not compute in it."""
+    """A number type of PyTorch's that does not exist here: programs may name it and compare with it, but not compute in it."""
 
     __slots__ = ("limits", "why")
 
     def __init__(self, name, itemsize, why, limits=None):
         self.name, self.itemsize, self.why = name, itemsize, why
-        self.limits = limits  # what finfo or iinfo say: (eps, min, max, tiny), or (min, max)
+        self.limits = limits  # for finfo or iinfo: (eps, min, max, tiny), or (min, max)
         self.is_floating_point = "float" in name
         self.is_signed = not name.startswith("uint") and name != "float8_e8m0fnu"
 
@@ -111,9 +111,9 @@ ALL = {d.np: d for d in (float16, float32, float64, uint8, int8, int16, int32, i
 
 
 def native(array):
-    """The same memory with the type object that all tensors of that type share: the rules compare types by identity.
+    """The same memory with the shared object of its type: the rules compare types by identity.
 
-    NumPy may have several objects for one type; an array that was unpickled has one of its own.
+    NumPy may have several objects for one type; an unpickled array has its own.
     """
     shared = ALL[array.dtype].np
     return array if array.dtype is shared else array.view(shared)
@@ -125,7 +125,7 @@ class Defaults:
     dtype = float32
     np = float32.np
     meta = None
-    """What makes the block inside of `with torch.device("meta")`, or None where there is no such: programs written for PyTorch have it (standin.py)."""
+    """Makes the context for `with torch.device("meta")`, or None; set for programs written for PyTorch (standin.py)."""
 
 
 def set_default_dtype(d, /):
@@ -159,7 +159,7 @@ _RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
 
 
 def promote_types(a, b):
-    """The narrowest dtype both fit in, integers giving way to any float (torch.promote_types)."""
+    """The narrowest dtype that both can be converted to; any float outranks integers (torch.promote_types)."""
     return ALL[promote_np(a.np, b.np)]
 
 
@@ -174,7 +174,7 @@ def promote_np(a, b):
 
 
 def meet(x, y):
-    """The NumPy dtype in which the arrays `x` and `y` meet; 0-d ones only contribute their kind."""
+    """The common NumPy dtype of the arrays `x` and `y`; 0-d ones only contribute their kind."""
     a, b = x.dtype, y.dtype
     if a is b:
         return a
@@ -187,7 +187,7 @@ def meet(x, y):
 
 
 def meet_number(x_dtype, number):
-    """The NumPy dtype in which an array and a Python number meet."""
+    """The common NumPy dtype of an array and a Python number."""
     if isinstance(number, bool):
         return x_dtype
     if isinstance(number, int):
@@ -213,7 +213,7 @@ def _of_number(n):
 
 
 def dtype_of_number(n):
-    """The dtype a Python number gets as a tensor of its own."""
+    """The dtype that a Python number gets as a tensor."""
     if isinstance(n, bool):
         return bool_
     return int64 if isinstance(n, int) else Defaults.dtype
@@ -222,13 +222,13 @@ def dtype_of_number(n):
 def can_cast(from_, to):
     """Whether a value of one type may be stored in another (torch.can_cast).
 
-    No float in an integer, nothing but bool in a bool.
+    Floats cannot become integers, and only bools can become bools.
     """
     return _RANK[from_.np.kind] <= _RANK[to.np.kind]
 
 
 def _asked(name, type):
-    """The dtype that finfo or iinfo is asked about. Raises TypeError for what is none."""
+    """The dtype argument of finfo or iinfo. Raises TypeError if it is not a dtype."""
     if isinstance(type, dtype):
         return type
     if type not in (float, int, bool):
@@ -311,7 +311,7 @@ def number_as(value, np_dtype):
 
 
 def fill_value_as(value, np_dtype):
-    """The same for filling memory, where PyTorch lets halves become infinite."""
+    """The same for filling memory, where float16 may overflow to infinity, as in PyTorch."""
     if np_dtype == np.float16:
         with np.errstate(over="ignore"):
             return np_dtype.type(value)
@@ -330,7 +330,7 @@ class Size(tuple):
     __slots__ = ()
 
     def __new__(cls, items=()):
-        """The sizes as ints. Raises TypeError for what is none."""
+        """The sizes as ints. Raises TypeError if one is not an int."""
         return tuple.__new__(cls, [_whole(i, n) for i, n in enumerate(items)])
 
     @classmethod

@@ -1,4 +1,4 @@
-"""torch.func: derivatives as functions of functions, which can be nested; and a module called with other parameters."""
+"""torch.func: composable function transforms for derivatives; and calling a module with other parameters."""
 
 import contextlib
 import functools
@@ -24,7 +24,7 @@ zeros, zeros_like, stack = FACTORIES["zeros"], FACTORIES["zeros_like"], FUNCTION
 
 @contextlib.contextmanager
 def _exchanged(module, tensors, tie_weights):
-    """Put tensors in place of the module's parameters and buffers, by name; afterwards its own are back."""
+    """Temporarily replace the module's parameters and buffers by name."""
     places, own = {}, {}
     for prefix, m in module.named_modules(remove_duplicate=False):
         for table in (m._parameters, m._buffers):
@@ -61,11 +61,11 @@ def _exchanged(module, tensors, tie_weights):
 def functional_call(
     module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False
 ):
-    """module(*args, **kwargs) with the tensors of a dict (or several) in place of its parameters and buffers of these names.
+    """Call module(*args, **kwargs) with its parameters and buffers replaced by the tensors of a dict (or several).
 
-    Gradients reach the tensors that were given. tie_weights: tensors that the module shares between names stay shared.
-    A name that the module does not have is passed over. Raises RuntimeError (strict=True) for such a name, and for one
-    that is missing; ValueError for a name that several dicts have.
+    Gradients reach the given tensors. tie_weights: tensors that the module shares between names stay shared. Names that the module does not
+    have are ignored. With strict=True, raises RuntimeError for such a name and for a missing one; raises ValueError for a name in several
+    dicts.
     """
     dicts = parameter_and_buffer_dicts
     if not isinstance(dicts, (dict, list, tuple)):
@@ -97,13 +97,13 @@ def functional_call(
 
 # -- derivatives ----------------------------------------------------------------------------------------
 #
-# A transform gives the function tensors of its own to differentiate by, and hands out results that do not depend on these:
-# what is left in their history is of the surroundings, be it an outer transform or a parameter of a model.
+# A transform passes its own tensors to the function, to differentiate with respect to, and returns results that do not depend on these: any
+# remaining history belongs to the surroundings, such as an outer transform or a model's parameters.
 
 
 @contextlib.contextmanager
 def _within(transform):
-    """Note that a function is called by a transform: custom Functions look for it."""
+    """Note that a function is called by a transform: custom Functions check for it."""
     state = THREAD.state
     before, state.transforms = state.transforms, (*state.transforms, transform)
     try:
@@ -117,7 +117,7 @@ _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved ten
 
 @contextlib.contextmanager
 def _normal_mode():
-    """Leave inference mode, in which nothing has a history, for as long as a transform runs; it then records for itself alone."""
+    """Leave inference mode, in which nothing has history, while a transform runs; it then records only for itself."""
     if not THREAD.state.inference:
         yield
         return
@@ -126,12 +126,12 @@ def _normal_mode():
 
 
 def _normal(t):
-    """An inference tensor as one that may have a history; any other as it is."""
+    """An inference tensor as one that can have history; other tensors unchanged."""
     return follow(wrap(t._data), t) if isinstance(t, Variable) and t._box is INFERENCE else t
 
 
 class _Level:
-    """What the inputs of one transform have in common. They hold this and not the transform, which holds them."""
+    """Shared by the inputs of one transform. They refer to this rather than the transform, which refers to them."""
 
     def __init__(self):
         self.running = False  # whether the function is being called
@@ -139,7 +139,7 @@ class _Level:
         self.recorded_outside = is_grad_enabled() or (dual is not None and dual.linear)
 
     def leave(self, t):
-        """A result without what of its history, and of that of its tangents, belongs to this transform alone."""
+        """A result stripped of the history that belongs to this transform alone, and likewise its tangents."""
         _check_tensor(t)
         dual = THREAD.state.dual
         out = t.detach() if t.requires_grad and not self.outlive([t]) else t
@@ -149,7 +149,7 @@ class _Level:
         return out
 
     def outlive(self, tensors):
-        """Whether the history of some of these tensors is of the surroundings too, and these record it."""
+        """Whether the history of some of these tensors also belongs to the surroundings, which record it."""
         if not self.recorded_outside:
             return False
         seen, waiting = set(), []
@@ -168,26 +168,26 @@ class _Level:
         return False
 
     def _is_outside(self, leaf):
-        """Whether a leaf is the user's, or of a transform that runs around this one."""
+        """Whether a leaf belongs to the user or to an enclosing transform."""
         level = leaf.__dict__.get("_level")
         return level is None or (level is not self and level.running)
 
 
 def _check_tensor(t):
-    """Give the tensor back. Raises RuntimeError for anything else among the results of a function."""
+    """Returns the tensor. Raises RuntimeError if a result of a function is anything else."""
     if not isinstance(t, Variable):
         raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
     return t
 
 
 def _with_tangents(tensors):
-    """The tensors, and all tangents they have in the transforms that run around."""
+    """The tensors, and all their tangents in enclosing transforms."""
     dual = THREAD.state.dual
     return tensors if dual is None else [*tensors, *[v for t in tensors for v in dual.tangents(t)]]
 
 
 class _Inputs:
-    """The tensors by which one transform differentiates backwards."""
+    """The tensors with respect to which one transform differentiates in reverse mode."""
 
     def __init__(self, given):
         self.tensors, self._spec = tree_flatten(given)
@@ -197,9 +197,9 @@ class _Inputs:
         self.tensors = [self._own(_normal(t)) for t in self.tensors]
 
     def _own(self, t):
-        """The numbers of `t`, in the same memory and moving as it does: a leaf, or what an operation made of `t` if that has a history.
+        """The numbers of `t`, in the same memory and with its tangents: a leaf, or the result of an operation on `t` if that has history.
 
-        Not a view, which would get its history anew once it was written to under no_grad.
+        Not a view, which would regenerate its history after a write under no_grad.
         """
         if t.requires_grad:
             own = wrap(t._array(), make_node(Registry.clone, (edge_of(t),), ("K",)), t._shared_box())
@@ -211,15 +211,15 @@ class _Inputs:
         return follow(own, t)
 
     def tree(self):
-        """What the function is given."""
+        """The arguments for the function."""
         return self._spec.unflatten(self.tensors)
 
     def put(self, results):
-        """One result for each of the tensors, in the structure they were given in."""
+        """One result for each of the tensors, in their original structure."""
         return self._spec.unflatten(results)
 
     def gradients(self, outputs, grad_outputs=None, again=True):
-        """Of `outputs` by the inputs, zeros where there is no dependence; recorded if they may be differentiated `again`."""
+        """Gradients of `outputs` by the inputs, zeros where there is no dependence; recorded if they may be differentiated `again`."""
         weights = grad_outputs or [None] * len(outputs)
         pairs = [(y, g) for y, g in zip(outputs, weights, strict=True) if y.requires_grad]
         if not pairs:
@@ -249,14 +249,14 @@ class _Inputs:
 
 
 def _check_given(tensors):
-    """Raises ValueError if something to differentiate by is no tensor."""
+    """Raises ValueError if an argument to differentiate by is not a tensor."""
     for t in tensors:
         if not isinstance(t, Variable):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
 
 
 def _parted(outputs, has_aux, who):
-    """(outputs, aux or None) of what a function gave. Raises RuntimeError if it should be a pair."""
+    """(outputs, aux or None) from the result of a function. Raises RuntimeError if it should be a pair but is not."""
     if not has_aux:
         return outputs, None
     if not (isinstance(outputs, tuple) and len(outputs) == 2):
@@ -265,7 +265,7 @@ def _parted(outputs, has_aux, who):
 
 
 def _numbers(argnums, count):
-    """`argnums` as a tuple of places from 0. Raises RuntimeError for places that are not there."""
+    """`argnums` as a tuple of indices from 0. Raises RuntimeError for invalid ones."""
     if not isinstance(argnums, (int, tuple)):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if argnums == ():
@@ -283,19 +283,19 @@ def _numbers(argnums, count):
 
 
 def _chosen(args, argnums):
-    """Give the inputs to differentiate by, and all arguments with these in their places."""
+    """Returns the inputs to differentiate by, and all arguments with these inserted."""
     numbers = _numbers(argnums, len(args))
     inputs = _Inputs(tuple([args[n] for n in numbers]))
     return inputs, _replaced(tree_map(_stand_in, args), numbers, inputs.tree())
 
 
 def _stand_in(t):
-    """For a tensor without history one that shares its memory: what is written to it leaves the user's without history."""
+    """For a tensor without history, one that shares its memory: writes to it leave the user's tensor without history."""
     return follow(without_history(t), t) if isinstance(t, Variable) and not t.requires_grad else t
 
 
 def _replaced(args, numbers, others):
-    """The arguments with others in the places `numbers`."""
+    """The arguments with those at the indices `numbers` replaced."""
     inner = list(args)
     for n, arg in zip(numbers, others, strict=True):
         inner[n] = arg
@@ -307,9 +307,9 @@ def _per_argument(argnums, results):
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that gives (the gradient of func by its argument number `argnums`, func's value) (torch.func.grad_and_value).
+    """A function that returns (the gradient of func by argument `argnums`, func's value) (torch.func.grad_and_value).
 
-    `func` returns a tensor with one element and no dims; or, with has_aux, a pair of it and other results, which are handed on:
+    `func` returns a tensor with one element and no dims; or, with has_aux, a pair of it and other results, which are passed on:
     (gradient, (value, aux)). `argnums` may be a tuple: the gradient is then one of gradients. Raises RuntimeError for other results.
     """
 
@@ -337,9 +337,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
 
 def grad(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of func by its argument number `argnums` (torch.func.grad).
+    """A function that returns the gradient of func by argument `argnums` (torch.func.grad).
 
-    Can be applied again to what it gives: grad(grad(f)) is the second derivative. See `grad_and_value` for the rest.
+    It can be nested: grad(grad(f)) is the second derivative. See `grad_and_value` for the rest.
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -353,7 +353,7 @@ def grad(func, argnums=0, has_aux=False):
 
 @_normal_mode()
 def vjp(func, *primals, has_aux=False):
-    """(func(*primals), a function from the gradient of this to those of the primals) (torch.func.vjp).
+    """(func(*primals), a function from the gradient of that to those of the primals) (torch.func.vjp).
 
     With has_aux, func returns (output, aux), and aux comes third. The function may be called any number of times.
     """
@@ -380,12 +380,12 @@ def vjp(func, *primals, has_aux=False):
 
 
 def _shown(tree):
-    """How a nested value is built, as messages show it: (*, {'a': *})."""
+    """The structure of a nested value as messages show it: (*, {'a': *})."""
     return tree_map(lambda _: LEAF, tree)
 
 
 def _check_floats(outputs):
-    """Raise RuntimeError if one of the tensors `outputs` holds whole numbers, which have no gradient."""
+    """Raise RuntimeError if one of the tensors `outputs` is an integer tensor, which has no gradient."""
     for y in outputs:
         if not y.is_floating_point():
             raise RuntimeError(
@@ -394,7 +394,7 @@ def _check_floats(outputs):
 
 
 def _tensors(outputs, who):
-    """The leaves of `outputs`, all of which must be tensors, and how they are nested."""
+    """The leaves of `outputs`, all of which must be tensors, and their structure."""
     leaves, spec = tree_flatten(outputs)
     if leaves in ([], [None]):
         raise RuntimeError(
@@ -410,10 +410,10 @@ def _tensors(outputs, who):
 
 @_normal_mode()
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
-    """(func(*primals), its change along `tangents`) (torch.func.jvp): two trees of tensors of one structure.
+    """(func(*primals), its derivative along `tangents`) (torch.func.jvp): two trees of tensors with the same structure.
 
-    func is called with dual numbers (see forward_ad), so what it computes or writes under no_grad counts as well. Transforms nest
-    as one likes. strict=True: raises RuntimeError if an output does not depend on the primals.
+    func is called with dual numbers (see forward_ad), so computations and writes under no_grad count too. Transforms can be nested.
+    strict=True: raises RuntimeError if an output does not depend on the primals.
     """
     who = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
@@ -452,14 +452,14 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 
 def _check_moving(what, tensors):
-    """Raises ValueError if one of the tensors, which are to move, holds whole numbers."""
+    """Raises ValueError if one of the tensors to differentiate by is an integer tensor."""
     for t in tensors:
         if not t.is_floating_point():
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {t.dtype}")
 
 
 def _dual(level, t, tangents):
-    """`t` as a dual number; `tangents`: {number of the direction: tangent}."""
+    """`t` as a dual number; `tangents`: {direction: tangent}."""
     own = _normal(t)
     own = own.view_as(own)
     for k, tangent in tangents.items():
@@ -468,7 +468,7 @@ def _dual(level, t, tangents):
 
 
 def _forward(func, args, kwargs, has_aux):
-    """(outputs, aux or None, the leaves of the outputs, how they are nested) of a function of dual numbers."""
+    """(outputs, aux or None, the leaves of the outputs, their structure) of a function of dual numbers."""
     who = "jvp(f, primals, tangents)"
     with _within("jvp"):
         outputs, aux = _parted(func(*args, **kwargs), has_aux, who)
@@ -478,9 +478,9 @@ def _forward(func, args, kwargs, has_aux):
 
 @_normal_mode()
 def linearize(func, *primals):
-    """(func(*primals), a function from tangents to the change along them) (torch.func.linearize).
+    """(func(*primals), a function from tangents to the derivative along them) (torch.func.linearize).
 
-    func is called once, with tangents that are recorded; its change is then their derivative, in whatever direction they are given.
+    func is called once, with recorded tangents, so the derivative can then be computed for any tangents.
     """
     own = _Level()
     given = tree_leaves(primals)
@@ -501,7 +501,7 @@ def linearize(func, *primals):
         changes = [level.tangent(y) for y in leaves]
     moves = [change is not None and change.requires_grad for change in changes]
     moving = [change for change, it_does in zip(changes, moves, strict=True) if it_does]
-    # A VJP is linear in the weights it is given, so its own VJP, by these, is the JVP.
+    # A VJP is linear in its incoming gradient, so its own VJP with respect to that is the JVP.
     weights = [_leaf_of(own, change) for change in moving]
     products = [None] * len(given)
     if moving:
@@ -547,7 +547,7 @@ def _leaf_of(level, t):
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
-    """A function that gives the Jacobian of func, row by row in reverse mode: of shape y.shape + x.shape (torch.func.jacrev)."""
+    """A function that computes the Jacobian of func, of shape y.shape + x.shape, row by row in reverse mode (torch.func.jacrev)."""
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
@@ -580,9 +580,9 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """A function that gives the Jacobian of func, column by column in forward mode: of shape y.shape + x.shape (torch.func.jacfwd).
+    """A function that computes the Jacobian of func, of shape y.shape + x.shape, column by column in forward mode (torch.func.jacfwd).
 
-    func is called once, with numbers that move in all directions at once; randomness="different": once for each.
+    func is called once, with tangents in all directions at once; with randomness="different", once for each.
     """
 
     @functools.wraps(func)
@@ -627,7 +627,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
 
 
 def hessian(func, argnums=0):
-    """A function that gives the second derivatives of func: jacfwd of jacrev (torch.func.hessian)."""
+    """A function that computes the second derivatives of func: jacfwd of jacrev (torch.func.hessian)."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
@@ -638,13 +638,13 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """A function that applies func to each slice of its arguments and stacks the results (torch.func.vmap).
 
     in_dims     the dim along which arguments are sliced: an int for all, or a tuple (nested like the arguments); None: not at all
-    out_dims    the dim along which results are stacked: likewise
-    randomness  "error": random numbers are refused; "different": each call draws its own; "same": all draw the same
+    out_dims    the dim along which results are stacked, in the same form
+    randomness  "error": random numbers raise; "different": each call draws its own; "same": all draw the same
 
-    Here it is a loop, so it is no faster than one, and Python's own doings (a print, a list that grows) happen once in each turn.
-    Raises ValueError for dims that do not fit the arguments or results; RuntimeError for what cannot be done to all slices at once
-    (see autograd/batch.py): .item() and branches on numbers, results whose shape the numbers tell, writing a slice's values into a
-    tensor that all slices share.
+    Here it is a loop, so it is no faster than one, and Python side effects (a print, a growing list) happen in each iteration.
+    Raises ValueError for dims that do not fit the arguments or results; RuntimeError for anything that cannot be done to all slices at once
+    (see autograd/batch.py): .item() and branches on values, results with data-dependent shapes, writing a slice's values into a tensor that
+    all slices share.
     """
     _check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
@@ -725,7 +725,7 @@ def _in_dims(in_dims, args, leaves, name):
 
 
 def _spread(dims, tree):
-    """`dims` for each leaf of `tree`: one that stands for a whole branch is repeated. None if the two do not fit."""
+    """`dims` for each leaf of `tree`; one for a whole subtree is repeated. None if the two do not fit."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_leaves(tree))
     if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
@@ -739,12 +739,12 @@ def _spread(dims, tree):
 
 
 def _entry(t, dim, i, count):
-    """Entry `i` of `t` along `dim`; of an empty batch zeros, which show what the results look like."""
+    """Entry `i` of `t` along `dim`; for an empty batch zeros, which show the structure of the results."""
     return t.select(dim, i) if count else t.new_zeros([*t.shape[:dim], *t.shape[dim + 1 :]])
 
 
 def _stacked(results, out_dims, batch, name):
-    """The results of all turns as one, along `out_dims`."""
+    """The results of all iterations, stacked along `out_dims`."""
     dims = _spread(
         out_dims,
         results[0] if isinstance(results[0], tuple) or not isinstance(out_dims, tuple) else (results[0],),

@@ -1,8 +1,8 @@
-"""In which order the numbers of a tensor lie in memory.
+"""The memory order of a tensor's elements.
 
-It shows in strides, in what `view` accepts, and in the random numbers that fill a tensor in the order of its memory. Where
-NumPy would lay out a result otherwise than PyTorch, a rule names one of these functions as its `layout`; each takes the
-result and the first operand. The others are the memory formats that a user can ask for.
+It shows in strides, in what `view` accepts, and in the random numbers that fill a tensor in memory order. Where NumPy's layout of a result
+differs from PyTorch's, a rule has one of these functions as its `layout`; each takes the result and the first operand. The others are the
+memory formats that a user can request.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def like(data, x):
 
 
 def columns(data, x=None):
-    """Each matrix column after column, as LAPACK leaves factors, inverses and solutions."""
+    """Each matrix column by column, as LAPACK returns factors, inverses and solutions."""
     turned = data.swapaxes(-2, -1)
     if turned.flags.c_contiguous and 1 not in data.shape:
         return data
@@ -38,7 +38,7 @@ def channels(data, *operands):
 
 
 def elementwise(data, *operands):
-    """Of operands that lie in different orders: the first one decides, the others where it says nothing (it is broadcast there)."""
+    """For operands with different memory orders: the first one decides, then the others where it is broadcast."""
     for x in operands:
         if not x.flags.c_contiguous:
             break
@@ -46,8 +46,7 @@ def elementwise(data, *operands):
         return data
     rank = data.ndim
     strides = [_steps(x, data.shape) for x in operands]
-    # The dims from the nearest in memory to the farthest, sorted by insertion as PyTorch does it: what no operand decides
-    # stays where it is.
+    # The dims from the smallest stride to the largest, by insertion sort as in PyTorch: dims that no operand orders keep their positions.
     nearest = list(range(rank - 1, -1, -1))
     for i in range(1, rank):
         moving = i
@@ -69,7 +68,7 @@ def _steps(x, shape):
 
 
 def _compared(strides, shape, near, far):
-    """1 if dim `far` should be nearer in memory than `near`, -1 if not, 0 if no operand tells."""
+    """1 if dim `far` should have a smaller stride than `near`, -1 if not, 0 if no operand decides."""
     for s in strides:
         a, b = s[near], s[far]
         if a and b:
@@ -81,12 +80,12 @@ def _compared(strides, shape, near, far):
 
 
 def order_of(x):
-    """The dims of an array from the farthest apart in memory to the nearest."""
+    """The dims of an array from the largest stride to the smallest."""
     return tuple(sorted(range(x.ndim), key=lambda d: -abs(x.strides[d])))
 
 
 def ordered(data, order):
-    """The same numbers with their dims in this order in memory, those of size one too."""
+    """The same numbers with their dims in this memory order, including those of size one."""
     turned = data.transpose(order)
     if turned.flags.c_contiguous and 1 not in data.shape:
         return data
@@ -99,7 +98,7 @@ def last_order(rank):
 
 
 def has_channels_last(x):
-    """Whether an image or volume (batch, channels, ...) has the numbers of all channels of a place side by side."""
+    """Whether an image or volume (batch, channels, ...) stores all channels of a pixel next to each other."""
     if x.flags.c_contiguous or x.ndim not in (4, 5) or x.strides[1] == 0:
         return False
     least = 0
@@ -112,7 +111,7 @@ def has_channels_last(x):
 
 
 class layout:  # noqa: N801 - PyTorch's name
-    """How the elements lie in memory; here always torch.strided."""
+    """The kind of storage of a tensor; here always torch.strided."""
 
     def __init__(self, name):
         self._name = name
@@ -122,37 +121,37 @@ class layout:  # noqa: N801 - PyTorch's name
 
 
 class memory_format(layout):  # noqa: N801 - PyTorch's name
-    """The order in memory that a copy is asked to have (torch.memory_format)."""
+    """The requested memory order of a copy (torch.memory_format)."""
 
     def __init__(self, name, rank=None):
         super().__init__(name)
-        self.rank = rank  # how many dims a tensor must have for it
+        self.rank = rank  # how many dims it requires
 
     def holds(self, array):
-        """Whether the array lies in this order, without gaps."""
+        """Whether the array is in this order, without gaps."""
         if self.rank is None:
             return array.flags.c_contiguous
         return array.ndim == self.rank and array.transpose(last_order(self.rank)).flags.c_contiguous
 
     def suits(self, array):
-        """Whether `to` takes the array as it is: for the common order, what does not have the channels last."""
+        """Whether `to` keeps the array unchanged: for the common order, any array that is not channels last."""
         return has_channels_last(array) == (self.rank is not None) and self.rank in (None, array.ndim)
 
     def lay(self, array):
-        """`array` in this order, copied if it is not. Raises RuntimeError if it has not as many dims as that takes."""
+        """`array` in this order, copied if necessary. Raises RuntimeError if it has the wrong number of dims."""
         return rows(array, array) if self.rank is None else ordered(array, self.order(array.ndim))
 
     def order(self, rank):
-        """The dims of `rank` in this order, the farthest apart first. Raises RuntimeError if it takes another number of them."""
+        """The dims of `rank` in this order, the largest stride first. Raises RuntimeError for the wrong number of dims."""
         if self.rank not in (None, rank):
             raise RuntimeError(f"required rank {self.rank} tensor to use {self._name} format")
         return range(rank) if self.rank is None else last_order(rank)
 
 
 def check_layouts(grad, param):
-    """Warn of a `.grad` that lies in memory otherwise than its leaf does (arrays), as PyTorch does once it has added to it.
+    """Warn about a `.grad` whose memory layout differs from its leaf's (both arrays), as PyTorch does after adding to it.
 
-    What counts are the strides of dims that have several entries; for a leaf with gaps, whether the gradient has none.
+    Compares the strides of dims with several entries; for a leaf with gaps, checks that the gradient has none.
     """
     if grad.strides == param.strides:
         return

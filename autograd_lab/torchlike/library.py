@@ -1,4 +1,4 @@
-"""Operations of one's own under a name: `custom_op` and what is registered for it (torch.library).
+"""Custom named operations: `custom_op` and its registrations (torch.library).
 
     @torch.library.custom_op("mine::cube", mutates_args=())
     def cube(x: Tensor) -> Tensor:
@@ -6,8 +6,8 @@
 
     cube.register_autograd(lambda ctx, g: 3 * ctx.x**2 * g, setup_context=keep_x)
 
-Autograd does not look into such a function. With a formula it is a custom Function (autograd/function.py), without one its
-results refuse to be differentiated. Compilers need more (schemas, results without numbers); that is taken and not looked at.
+Autograd does not look inside such a function. With a formula it is a custom Function (autograd/function.py); without one, its results
+cannot be differentiated. Registrations for compilers (schemas, fake results) are accepted and ignored.
 """
 
 import inspect
@@ -21,7 +21,7 @@ from .creation import follow
 from .world.missing import finder
 
 NAMESPACES = {}
-"""What torch.ops has beside autograd_lab's own pages: the operations by namespace."""
+"""The contents of torch.ops besides autograd_lab's own pages: the operations by namespace."""
 
 _ALIAS = (
     "The output of this custom operator (1) must not also be an input to this custom operator and (2) may not alias any inputs to "
@@ -45,11 +45,11 @@ class CustomOpDef:
 
     @property
     def default(self):
-        """The one form of the operation: itself."""
+        """The only overload: the operation itself."""
         return self
 
     def __call__(self, *args, **kwargs):
-        """What the function gives for these arguments. Raises RuntimeError if it does not take them, or gives back one of them."""
+        """Call the function. Raises RuntimeError if it does not accept the arguments, or returns one of them."""
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -71,7 +71,9 @@ class CustomOpDef:
 
     def _computed(self, args, kwargs):
         batch = watcher().batch
-        kernel = self._kernel if batch is None else batch.at_rest(self._kernel)  # as PyTorch: entry by entry
+        kernel = (
+            self._kernel if batch is None else batch.at_rest(self._kernel)
+        )  # as in PyTorch: entry by entry
         with no_grad():
             result = kernel(*args, **kwargs)
         given = {id(t._data) for t in args if isinstance(t, Variable)}
@@ -84,11 +86,11 @@ class CustomOpDef:
         return result
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """Give it a derivative: backward(ctx, *grads) with one gradient per argument, setup_context(ctx, inputs, output)."""
+        """Register its derivative: backward(ctx, *grads) returns one gradient per argument; setup_context(ctx, inputs, output)."""
         self._backward, self._setup_context = backward, setup_context
 
     def register_kernel(self, device_types, fn=None, /):
-        """Compute it by `fn` on the devices named; also a decorator. Devices besides the CPU are not here."""
+        """Compute it with `fn` on the given devices; also a decorator. There are no devices besides the CPU."""
         if fn is None:
             return lambda fn: self.register_kernel(device_types, fn)
         if device_types is None or "cpu" in (
@@ -98,7 +100,7 @@ class CustomOpDef:
         return fn
 
     def register_fake(self, fn, /):
-        """Keep what tells compilers the shapes of results; nothing here asks for it."""
+        """Store the function that tells compilers the shapes of results; nothing here uses it."""
         self._fake = fn
         return fn
 
@@ -143,7 +145,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     """Make `fn` an operation called "namespace::name"; also a decorator (torch.library.custom_op).
 
     mutates_args  the names of the tensors that it writes to, or "unknown"; () if it writes to none
-    Raises ValueError for a name without namespace, or if a parameter says not what it takes (unless there is a schema).
+    Raises ValueError for a name without namespace, or if a parameter lacks a type annotation (unless there is a schema).
     """
     if fn is None:
         return lambda fn: custom_op(

@@ -1,9 +1,8 @@
-"""How a tensor prints: as PyTorch prints it.
+"""Printing tensors as in PyTorch.
 
-The elements decide together how each is written. Floats that are all whole print as "1."; others with four
-digits; in scientific form if the largest is over 1e8 or over 1000 times the smallest, or the smallest below 1e-4
-(zeros, infinities and nan do not count). All get the same width, and a tensor of over 1000 elements only shows
-the first and last three along each dim.
+The format depends on all elements. Floats that are all integers print as "1."; others with four digits; in scientific notation if the
+largest is over 1e8 or over 1000 times the smallest, or the smallest below 1e-4 (zeros, infinities and nan do not count). All have the same
+width, and a tensor with more than 1000 elements only shows the first and last three along each dim.
 """
 
 import math
@@ -137,7 +136,7 @@ def tensor_str(t, contents=None):
         name = fn and type(fn).__name__
         if name == "CppFunction":
             name = fn.name().rpartition("::")[2]
-    except RuntimeError:  # a view made under no_grad whose base was written to has no history to speak of
+    except RuntimeError:  # a view made under no_grad whose base was written has no history to show
         name = "Invalid"
     if name is not None:
         suffixes.append(f"grad_fn=<{name}>")

@@ -1,7 +1,7 @@
 """Random numbers: the generator behind rand, randn, dropout and the like.
 
-The generator is the Mersenne Twister, and its words become numbers as PyTorch's CPU generator makes them: the same seed gives
-the same draws as in PyTorch (normal numbers to the last place or two, since the logarithm and the cosine are NumPy's).
+The generator is the Mersenne Twister, and its words become numbers as in PyTorch's CPU generator: the same seed gives the same numbers as
+in PyTorch (normal ones up to the last digit or two, since the logarithm and the cosine are NumPy's).
 """
 
 import math
@@ -16,7 +16,7 @@ from .layout import order_of
 from .world.device import CPU, on_cpu
 
 WORDS = 624
-"""The words of 32 bits in the state of the Mersenne Twister."""
+"""The number of 32-bit words in the state of the Mersenne Twister."""
 
 LAYOUT = struct.Struct(f"<QiiQ{WORDS}Q3di4xfB3x")
 """PyTorch's layout of a generator's state: seed, words left, seeded, next word, words, normal x, y, rho, whether y is kept
@@ -24,7 +24,7 @@ for the next draw; the kept number in single precision, which is not used here."
 
 
 class Stream:
-    """The words of one Mersenne Twister, made into numbers. Arrays are drawn in the order of their elements.
+    """The words of one Mersenne Twister, converted to numbers. Arrays are filled in the order of their elements.
 
     `bit_generator.state` is the whole state, a value that can be compared, kept and set again.
     """
@@ -32,13 +32,13 @@ class Stream:
     _starting = threading.Lock()
 
     def __init__(self, seed):
-        self._seed = seed % 2**32  # as PyTorch: one word
+        self._seed = seed % 2**32  # as in PyTorch: one word
         self._started = None
-        self.second = None  # of the last pair of normal numbers, if it is still to be given out
+        self.second = None  # the second of the last pair of normal numbers, if not used yet
 
     @property
     def _twister(self):
-        """Started when it is first needed: NumPy loads its generators then, and many programs draw no numbers."""
+        """Created when first needed: that loads NumPy's generators, and many programs draw no random numbers."""
         if self._started is None:
             with self._starting:
                 if self._started is None:
@@ -49,12 +49,12 @@ class Stream:
 
     @property
     def bit_generator(self):
-        """Where NumPy's generators keep `state`: here it is the stream itself."""
+        """NumPy's generators keep `state` here; in this class it is the stream itself."""
         return self
 
     @property
     def state(self):
-        """The words, the next one's place, and the normal number that is left over, if any."""
+        """The words, the position of the next one, and the leftover normal number, if any."""
         inner = self._twister.state["state"]
         return inner["key"].tobytes(), int(inner["pos"]), self.second
 
@@ -65,11 +65,11 @@ class Stream:
         self._twister.state = {"bit_generator": "MT19937", "state": inner}
 
     def words(self, count):
-        """`count` words of 32 bits, as uint64."""
+        """`count` 32-bit words, as uint64."""
         return self._twister.random_raw(count)
 
     def long_words(self, count):
-        """`count` words of 64 bits; the first of two words is the high half."""
+        """`count` 64-bit words; the first of two 32-bit words is the high half."""
         pairs = self.words(2 * count)
         return (pairs[::2] << np.uint64(32)) | pairs[1::2]
 
@@ -84,22 +84,22 @@ class Stream:
         )  # reshaped first: the result owns its memory
 
     def uniform(self, low, high, shape=(), dtype=np.float64):
-        """Uniform numbers from [low, high); what is rounded up to `high` becomes `low`, as in PyTorch."""
+        """Uniform numbers from [low, high); numbers rounded up to `high` become `low`, as in PyTorch."""
         numbers = self.random(shape, dtype)
         kind, own = numbers.dtype.type, np.dtype(dtype).type
         if (low, high) != (0, 1):
             wide = np.float64 if kind is np.float32 else np.longdouble
-            # PyTorch rounds once, after both operations, so this is computed with more places.
+            # PyTorch rounds once, after both operations, so this is computed in higher precision.
             numbers = (numbers * wide(kind(high) - kind(low)) + wide(kind(low))).astype(kind)
         numbers = numbers.astype(own, copy=False)
         numbers[numbers == own(high)] = own(low)
         return numbers
 
     def normal(self, mean, std, shape=(), dtype=np.float64, in_a_row=True):
-        """Normal numbers (Box and Muller's method: two uniform numbers make two normal ones).
+        """Normal numbers (Box-Muller: two uniform numbers make two normal ones).
 
-        From 16 numbers on (and if they lie in a row in memory) they are made in blocks of 16 from uniform numbers of their own
-        precision; fewer are made one pair after the other in double precision, and the second of a pair is kept for later.
+        From 16 numbers on (if they are contiguous in memory) they are made in blocks of 16 from uniform numbers of their own precision;
+        fewer are made pair by pair in double precision, and the second of a pair is kept for later.
         """
         count = math.prod(shape)
         if count < 16 or not in_a_row:
@@ -134,17 +134,17 @@ class Stream:
         return -np.log1p(-self.random(shape)) / rate
 
     def integers(self, low, high, shape=(), long=None):
-        """Whole numbers from low (included) to high (excluded) of words of 64 bits (if not said: from a range of 2**28 on) or 32."""
+        """Integers from low (included) to high (excluded), from 64-bit words (by default for ranges from 2**28 on) or 32-bit words."""
         count, span = math.prod(shape), int(high) - int(low)
         long = span >= 2**28 if long is None else long
         words = self.long_words(count) if long else self.words(count)
-        if span == 2**64:  # all there are: the words themselves
+        if span == 2**64:  # the full range: the words themselves
             return words.astype(np.int64).reshape(shape)
-        # In uint64, which wraps around, for a range may be wider than int64 is.
+        # In uint64, which wraps around, because a range may be wider than int64.
         return (words % np.uint64(span) + np.uint64(int(low) % 2**64)).astype(np.int64).reshape(shape)
 
     def permutation(self, n):
-        """0 to n - 1 in random order: every place in turn changes its number with one behind it, or keeps it."""
+        """0 to n - 1 in random order: each position in turn swaps its number with a later one, or keeps it."""
         order = list(range(n))
         if n > 1:
             places = (self.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)).tolist()
@@ -154,7 +154,7 @@ class Stream:
 
 
 def _normal_blocks(uniform):
-    """Normal numbers of uniform ones, 16 by 16: the first eight give the lengths, the other eight the angles."""
+    """Normal numbers from uniform ones, in blocks of 16: the first eight give the radii, the other eight the angles."""
     blocks = uniform.reshape(-1, 2, 8)
     kind = uniform.dtype.type
     radius = np.sqrt(kind(-2) * np.log(kind(1) - blocks[:, 0]))
@@ -163,9 +163,9 @@ def _normal_blocks(uniform):
 
 
 def memory_order(array):
-    """The dims of an array from the one with the largest steps in memory to the smallest, if that is another order than theirs.
+    """The dims of an array from the largest stride to the smallest, if that is not their natural order.
 
-    None if it is not, or if elements share memory: what is made like it then lies in order.
+    None if it is, or if elements share memory: then similar tensors are row-major.
     """
     if array.flags.c_contiguous or 0 in array.strides:
         return None
@@ -174,7 +174,7 @@ def memory_order(array):
 
 
 def laid_out(flat, like):
-    """Draws, in the order in which they were made, as an array whose elements lie in memory in `like`'s order."""
+    """Draws, in order, as an array in the memory order of `like`."""
     order = memory_order(like)
     if order is None:
         return flat.reshape(like.shape)
@@ -182,7 +182,7 @@ def laid_out(flat, like):
 
 
 class Generator:
-    """A source of random numbers with a state of its own (torch.Generator). `rng` is its stream of numbers."""
+    """A source of random numbers with its own state (torch.Generator). `rng` is its stream of numbers."""
 
     def __init__(self, device="cpu"):
         if device != "cpu":
@@ -201,7 +201,7 @@ class Generator:
         return self
 
     def seed(self):
-        """Start again from a seed nobody knows; returns it."""
+        """Restart from a random seed; returns the seed."""
         import secrets
 
         self.manual_seed(secrets.randbits(63))
@@ -224,7 +224,7 @@ class Generator:
         return wrap(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, state):
-        """Go back to a state that get_state gave."""
+        """Restore a state from get_state."""
         if WATCHERS:
             watcher().seeded(self)
         data = state._data
@@ -246,7 +246,7 @@ class Generator:
         return other
 
     def exchange(self, other):
-        """Trade places with another generator: each goes on with the other's numbers."""
+        """Swap states with another generator."""
         if WATCHERS:
             watcher().seeded(self)
         self._seed, other._seed = other._seed, self._seed
@@ -259,11 +259,11 @@ class Generator:
 
 
 DEFAULT = Generator()
-"""The generator used where none is given (torch.default_generator)."""
+"""The generator used by default (torch.default_generator)."""
 
 
 def rng_of(generator=None):
-    """The stream of numbers behind `generator`, or behind the default one. Watchers are told that it is about to be used."""
+    """The stream of numbers behind `generator`, or behind the default one. Tells watchers that it is about to be used."""
     if WATCHERS:
         watcher().drawing(generator)
     return (generator or DEFAULT).rng
@@ -275,7 +275,7 @@ def manual_seed(seed):
 
 
 def seed():
-    """Start the default generator from a seed nobody knows; returns it (torch.seed)."""
+    """Restart the default generator from a random seed; returns the seed (torch.seed)."""
     return DEFAULT.seed()
 
 
@@ -295,7 +295,7 @@ def set_rng_state(new_state):
 
 
 class fork_rng:  # noqa: N801 - PyTorch's name
-    """A context that puts the default generator's state back on leaving (torch.random.fork_rng)."""
+    """A context manager that restores the default generator's state on exit (torch.random.fork_rng)."""
 
     def __init__(self, devices=None, enabled=True):
         self._enabled = enabled

@@ -1,4 +1,4 @@
-"""torch.special: mathematical functions under the names physics and statistics know them by."""
+"""torch.special: mathematical functions under their names in physics and statistics."""
 
 import math
 
@@ -41,7 +41,7 @@ def log_ndtr(input):
 
 @as_formula
 def ndtr(input):
-    """The normal distribution function: the chance that a normal number is below `input` (torch.special.ndtr)."""
+    """The normal distribution function: the probability that a normal variable is below `input` (torch.special.ndtr)."""
     return 0.5 * (1 + erf(input * math.sqrt(0.5)))
 
 

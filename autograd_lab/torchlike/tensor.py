@@ -1,7 +1,7 @@
 """Tensor: numbers, and where their gradients go.
 
 This page is the graph part of a tensor: leaves and flags, `.grad`, `grad_fn`, detaching, hooks, `backward`. The numbers
-are NumPy's; the operations are rules (ops/), each of which adds its methods here by itself.
+are NumPy's; the operations are rules (ops/), each of which adds its methods here.
 """
 
 import copy
@@ -33,7 +33,7 @@ from .ops.arithmetic import OPERATORS
 
 
 class Tensor(Variable):
-    """A multi-dimensional array that can ask for its gradient (torch.Tensor).
+    """A multi-dimensional array that can request its gradient (torch.Tensor).
 
     Made by `tensor(data)`, by the factories (zeros, ones, arange, ...) and by operations. A *leaf* is a tensor that no
     recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
@@ -182,9 +182,9 @@ class Tensor(Variable):
 
     @property
     def grad_dtype(self):
-        """The type that `.grad` of this leaf must have, None for any; its own unless set. What arrives is cast to it.
+        """The type that `.grad` of this leaf must have, None for any; by default its own. Incoming gradients are cast to it.
 
-        Raises RuntimeError for a computed tensor, and when set to another type than that of the gradient already there.
+        Raises RuntimeError for a computed tensor, and when set to a type that differs from that of an existing gradient.
         """
         if not self.is_leaf:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
@@ -202,7 +202,7 @@ class Tensor(Variable):
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Send a gradient back through the graph and add it to `.grad` of the leaves (torch.Tensor.backward).
 
-        gradient      of this tensor, in its shape; may be left out for a tensor of one element (then 1)
+        gradient      the gradient of this tensor, in its shape; optional for a tensor of one element (then 1)
         retain_graph  keep the saved values, so that backward can run again (default: create_graph)
         create_graph  record the pass itself, for second derivatives
         inputs        only these leaves (or computed tensors) get a gradient
@@ -234,7 +234,7 @@ class Tensor(Variable):
         return RemovableHandle(meta.post_accumulate_hooks, hook)
 
     def _accumulator_looks(self):
-        """Tell the accumulator of this leaf, if it has one, that there are hooks to look for."""
+        """Tell the accumulator of this leaf, if any, that there are hooks."""
         node, _ = pair_of(find_edge(self))
         if node is not None:
             node._hooks()
@@ -253,7 +253,7 @@ class Tensor(Variable):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if self._meta is not None:
-            # What retain_grad asked for stays with the old history, as in PyTorch.
+            # retain_grad stays with the old history, as in PyTorch.
             self._meta.requires_grad = False
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
@@ -266,7 +266,7 @@ class Tensor(Variable):
 
     @property
     def data(self):
-        """The same memory as a constant with a version counter of its own: writes through it go unnoticed."""
+        """The same memory as a constant with its own version counter: writes through it go unnoticed."""
         out = wrap(self._array(), NO_EDGE, INFERENCE if self._box is INFERENCE else None)
         if WATCHERS:
             watcher().detached(self, out, "data")
@@ -314,7 +314,7 @@ class Tensor(Variable):
     __array_priority__ = 1000
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        """What NumPy's functions make of a Tensor becomes one again; truth values as uint8, as in PyTorch."""
+        """Results of NumPy functions on a Tensor become Tensors again; booleans become uint8, as in PyTorch."""
         return wrap(native(array.astype("uint8") if array.dtype == bool else array))
 
     # -- numbers --------------------------------------------------------------------------------------
@@ -392,7 +392,7 @@ class Tensor(Variable):
             return memo[id(self)]
         out = memo[id(self)] = wrap(_copied(self, memo))
         out.__class__ = type(self)
-        out._box = [1]  # PyTorch counts that it is given its memory
+        out._box = [1]  # PyTorch counts the assignment of its memory
         out._require_grad(self.requires_grad)
         out.__dict__.update(copy.deepcopy(self.__dict__, memo))
         if self._meta is not None and self._meta.grad is not None:
@@ -421,7 +421,7 @@ class Tensor(Variable):
 
 
 def _copied(t, memo):
-    """The numbers of `t` for its deep copy: all memory behind it is copied, and once for all tensors that lie in it."""
+    """The numbers of `t` for its deep copy: all memory behind it is copied, once for all tensors that share it."""
     from .ops.shapes import address_of, owner_of, storage_of
 
     data = t._data
@@ -441,9 +441,9 @@ def _rebuild(cls, data, requires_grad):
 
 
 def closed(name, attribute):
-    """A method as it is; a property with PyTorch's errors where it can be neither set nor deleted.
+    """A method unchanged; a property with PyTorch's errors if it cannot be set or deleted.
 
-    A property says it itself: a `__delattr__` of Tensor would make every assignment to a slot slower as well.
+    The property raises them itself: a `__delattr__` of Tensor would also slow down every assignment to a slot.
     """
     if not isinstance(attribute, property):
         return attribute
@@ -463,9 +463,7 @@ def install(methods):
 _OF_THE_CORE = (
     "detach", "grad_fn", "is_leaf", "item", "output_nr", "register_hook", "retains_grad", "tolist", "_last_edge",
 )  # fmt: skip
-install(
-    {name: vars(Variable)[name] for name in _OF_THE_CORE}
-)  # so that `vars(Tensor)` shows all that a tensor can do
+install({name: vars(Variable)[name] for name in _OF_THE_CORE})  # so that `vars(Tensor)` shows everything
 install({name: own for name, own in vars(Tensor).items() if isinstance(own, property)})
 rule.bind(Tensor)
 Registry.functions = rule.FUNCTIONS

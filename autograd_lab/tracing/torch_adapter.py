@@ -245,7 +245,7 @@ _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
 
 
 def _flag_is_so(t, requires_grad=True, *_, **__) -> bool:
-    """Whether `requires_grad` is so already; setting it on a leaf that has it is told all the same."""
+    """Whether the flag already has this value; setting it on a leaf that already requires grad is an event all the same."""
     return t.requires_grad == requires_grad and not (requires_grad and t.is_leaf)
 
 
@@ -254,7 +254,7 @@ _UNLESS_SO: dict[Any, Any] = {
     torch.Tensor.requires_grad_: _flag_is_so,
     torch.Tensor.requires_grad.__set__: _flag_is_so,
 }
-"""Calls that set a flag, and whether it says so already: then nothing happens, and nothing is told."""
+"""Calls that set a flag, and whether it is already set: then nothing happens, and there is no event."""
 _COMPARISONS = {f"aten::{name}" for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 
 
@@ -948,7 +948,9 @@ _LOCK = threading.Lock()
 
 
 def _install(recorder: TorchRecorder) -> None:
-    """Replace the functions with which PyTorch calls its engine, its modules and whatever else modes do not see, once for all threads."""
+    """Replace the functions with which PyTorch calls its engine, its modules and everything else that modes do not see, once for all
+    threads.
+    """
     global _ENGINE, _CALL
     with _LOCK:
         if not _AT_WORK:

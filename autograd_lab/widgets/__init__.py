@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograd_lab.tracing import Trace
 
+from . import export
 from .drawing import Drawing, draw
 
 if TYPE_CHECKING:
@@ -88,3 +89,16 @@ def __getattr__(name: str) -> Any:
 
         return Stepper
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _once_in_export(name: str) -> Any:
+    """`widgets.export.save_html` and `Embedded`, which are in shown.py now."""
+    if name not in ("Embedded", "save_html"):
+        raise AttributeError(f"module {export.__name__!r} has no attribute {name!r}")
+    from . import shown
+
+    return getattr(shown, name)
+
+
+# Here, since export.py may not import shown.py, which imports it.
+vars(export)["__getattr__"] = _once_in_export

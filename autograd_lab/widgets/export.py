@@ -98,7 +98,7 @@ def _traits(stepper: OnPage) -> dict[str, Any]:
 
 
 def destination(path: str | os.PathLike[str], caller: str, *suffixes: str) -> Path:
-    """Where `caller` shall write: a path with one of the suffixes, in a folder that exists."""
+    """The path that `caller` writes to: with one of the suffixes, in an existing folder."""
     try:
         target = Path(path).expanduser()
     except TypeError:

@@ -30,7 +30,7 @@ class Shown(traitlets.HasTraits):
 
     @property
     def heading(self) -> str:
-        """What a page of its own is called, or ''."""
+        """The title of a saved page, or ''."""
         raise NotImplementedError
 
     def summary(self) -> str:
@@ -143,8 +143,8 @@ class Embedded:
 def save_html(path: str | os.PathLike[str], *steppers: Shown, title: str | None = None) -> None:
     """Write steppers, one below the other, as one web page that needs no kernel and no network.
 
-    Raises TypeError for what is no stepper, ValueError if `path` does not end in .html or .htm or there are no
-    steppers, FileNotFoundError if its folder does not exist.
+    Raises TypeError if one of them is not a stepper, ValueError if `path` does not end in .html or .htm or there are no steppers,
+    FileNotFoundError if its folder does not exist.
     """
     target = destination(path, "save_html", ".html", ".htm")
     if not steppers:

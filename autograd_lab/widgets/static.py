@@ -2,7 +2,7 @@
 
 Three views of one function: its operations as they run, beside the graph that was captured once; what each pass did to
 that graph, before and after; and the final source. `again(*inputs)` runs it on other data: the dynamic
-graph is built anew and may differ, the captured one is reused or says which guard failed.
+graph is built again and may differ, the captured one is reused or says which guard failed.
 """
 
 from __future__ import annotations

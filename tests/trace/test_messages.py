@@ -673,8 +673,6 @@ def plainly(trace):
     operands in another order.
     """
     for e in trace.events:
-        if e["k"] == "flag" and e["requires_grad"] is False:
-            continue  # where the flag was not set before, only some are told
         about = ("n", trace.nodes[e["n"]]["name"]) if e.get("n") is not None else ()
         what = tuple([e.get(key) for key in CLUES]), about, e.get("op", "").replace("_", "")
         tensors = [
@@ -710,6 +708,10 @@ class Pairs:
 @settings(RANDOM, max_examples=300)
 @example([(1, True, 0)], [("unary", 0, 0, 0), ("retain", 0, 0, 0), ("retain", 0, 0, 0)])
 @example([(1, True, 0)], [("unary", 0, 0, 0), ("inplace_binary", 0, 0, 2)])
+@example(
+    [(1, True, 0)],
+    [("leaf_flag", 0, 0, 1), ("leaf_flag", 0, 0, 1), ("leaf_flag", 0, 0, 2), ("unary", 0, 0, 0)],
+)
 @example([(3, True, 3), (1, True, 2), (4, False, 5)], [("product", 4, 2, 7)])
 @given(LEAVES, steps(FORWARD, min_size=1, max_size=6))
 def test_random_forward_passes_are_told_alike_on_both_libraries(leaves, lines):

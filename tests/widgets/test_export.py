@@ -14,7 +14,7 @@ from PIL import Image
 
 from autograd_lab import lab
 from autograd_lab.tracing import narrate
-from autograd_lab.widgets import step
+from autograd_lab.widgets import export, shown, step
 from autograd_lab.widgets.raster import Raster
 from autograd_lab.widgets.scene import scene
 from autograd_lab.widgets.svg import moved, palette, svg
@@ -34,6 +34,12 @@ def test_a_page_holds_all_it_needs(tmp_path):
     assert data["_film"] == s._film
     assert (data["position"], data["by"]) == (16, "event")
     assert "Content-Security-Policy" in page
+
+
+def test_save_html_is_found_where_it_was():
+    assert (export.save_html, export.Embedded) == (shown.save_html, shown.Embedded)
+    with pytest.raises(AttributeError, match="no attribute 'save_png'"):
+        _ = export.save_png
 
 
 def test_several_steppers_in_a_page(tmp_path):

@@ -1,4 +1,10 @@
-"""The rules of + - * / ** and of the sign: the arithmetic that carries every other formula."""
+"""The rules of + - * / ** and of the sign: the arithmetic behind every other formula.
+
+>>> a, b = torch.tensor(6.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+>>> (a / b - a).backward()
+>>> a.grad.item(), b.grad.item()
+(-0.5, -1.5)
+"""
 
 import operator
 
@@ -144,7 +150,7 @@ class PowBackward0(Rule):
     keeps = ("exponent",)
 
     def forward(x, exponent):
-        # NumPy's power of a small whole number is many times slower than multiplying.
+        # NumPy's power with a small integer exponent is many times slower than multiplying.
         return x * x if exponent == 2 else x * x * x if exponent == 3 else x**exponent
 
     def vjp(self, g, x):
@@ -158,7 +164,11 @@ class PowBackward0(Rule):
 
 @function
 def pow(input, exponent):
-    """`input` to the power of a number (torch.pow)."""
+    """`input` to the power of a number (torch.pow).
+
+    >>> torch.pow(torch.tensor([1.0, 3.0]), 2)
+    tensor([1., 9.])
+    """
     return apply(PowBackward0, (input,), exponent)
 
 

@@ -1,4 +1,4 @@
-"""The rules of copies: clone, another number type, and what overwrites a tensor."""
+"""The rules of copies: clone, conversion to another number type, and overwriting a tensor."""
 
 import numpy as np
 
@@ -92,26 +92,40 @@ class ZeroBackward0(FillBackward0):
 
 @function
 def clone(input):
-    """A copy that gradients flow through (torch.clone)."""
+    """A copy that gradients flow through (torch.clone).
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (torch.clone(x) * 3).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
     return apply(CloneBackward0, (input,), "K")
 
 
 @method
 def to(self, dtype):
-    """The tensor in another number type; itself if it has that (torch.Tensor.to)."""
+    """Convert to another number type; returns the tensor itself if it already has that type (torch.Tensor.to)."""
     old = self._data.dtype
     return self if old == dtype else apply(ToCopyBackward0, (self,), np.dtype(dtype), old)
 
 
 @method
 def copy_(self, src):
-    """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor (torch.Tensor.copy_)."""
+    """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor (torch.Tensor.copy_).
+
+    >>> torch.tensor([1.0, 2.0]).copy_(torch.tensor(5))
+    tensor([5., 5.])
+    """
     return apply_inplace(CopyBackwards, (self, src), src._data.shape, src._data.dtype)
 
 
 @method
 def fill_(self, value):
-    """Set all elements to one number (torch.Tensor.fill_)."""
+    """Set all elements to one number (torch.Tensor.fill_).
+
+    >>> torch.tensor([1.0, 2.0]).fill_(4)
+    tensor([4., 4.])
+    """
     return apply_inplace(FillBackward2, (self,), value)
 
 

@@ -8,7 +8,7 @@ from ..tensor import Tensor
 
 
 class TwoMatrices(Rule):
-    """What the rules of matrix @ matrix share: beside the factors the sizes and strides of both are kept.
+    """The common base of matrix @ matrix rules: with the factors, their sizes and strides are saved.
 
     factors  the names of the two
     """
@@ -16,7 +16,7 @@ class TwoMatrices(Rule):
     factors: tuple
 
     def to_first(self, g, b):
-        """Of a @ b: what is sent to a, g @ b^T. If a lies column after column in memory, so does its gradient."""
+        """The gradient of a @ b with respect to a: g @ b^T. If a is stored column by column, so is its gradient."""
         shape, _, strides, _, size = self.args[-5:]
         if b is None:
             return None
@@ -25,7 +25,7 @@ class TwoMatrices(Rule):
         return g @ turned(b)
 
     def to_second(self, g, a):
-        """Of a @ b: what is sent to b, a^T @ g, laid out likewise."""
+        """The gradient of a @ b with respect to b: a^T @ g, with the layout of b."""
         _, shape, _, strides, size = self.args[-5:]
         if a is None:
             return None
@@ -93,7 +93,11 @@ class TBackward0(Rule):
 
 @function
 def matmul(input, other):
-    """The product of a matrix and a matrix or vector (torch.matmul). Raises RuntimeError for other shapes."""
+    """The product of a matrix and a matrix or vector (torch.matmul). Raises RuntimeError for other shapes.
+
+    >>> torch.matmul(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 10.0]))
+    tensor([21., 43.])
+    """
     x, y = input._data, other._data
     if x.ndim != 2 or y.ndim not in (1, 2) or x.shape[1] != y.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({list(x.shape)} and {list(y.shape)})")
@@ -104,5 +108,9 @@ def matmul(input, other):
 
 @function
 def t(input):
-    """A matrix transposed, as a view (torch.t)."""
+    """A matrix transposed, as a view (torch.t).
+
+    >>> torch.t(torch.tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
     return apply_view(TBackward0, input, input._array().T)

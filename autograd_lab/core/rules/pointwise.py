@@ -1,4 +1,10 @@
-"""Rules that work on each element by itself: exp, log, tanh, sigmoid, relu, maximum."""
+"""Rules that work on each element by itself: exp, log, tanh, sigmoid, relu, maximum.
+
+>>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
+>>> torch.relu(x).sum().backward()
+>>> x.grad
+tensor([0., 1.])
+"""
 
 import numpy as np
 
@@ -83,7 +89,7 @@ class ReluBackward0(Rule):
 
 
 ZERO = {2: np.float16(0), 4: np.float32(0), 8: np.float64(0)}
-"""Zeros of the float types by their size: NumPy takes longer to understand a Python number."""
+"""Zeros of the float types by size: NumPy takes longer to convert a Python number."""
 
 
 @binary("maximum")

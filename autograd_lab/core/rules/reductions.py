@@ -14,7 +14,7 @@ def total(x, dims=None, keepdim=False):
 
 
 def counted(dims, ndim):
-    """Some dims, or one, counted from the front; all of them for None or an empty tuple."""
+    """One or more dims, counted from the front; all dims for None or an empty tuple."""
     if dims is None or dims == ():
         return tuple(range(ndim))
     dims = dims if isinstance(dims, (tuple, list)) else (dims,)
@@ -76,7 +76,12 @@ class MeanBackward0(Rule):
 
 @function
 def sum(input, dim=None, keepdim=False):
-    """The sum of all elements, or over some dims (torch.sum)."""
+    """The sum of all elements, or over some dims (torch.sum).
+
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> torch.sum(x), torch.sum(x, dim=0)
+    (tensor(10.), tensor([4., 6.]))
+    """
     if dim is None:
         return apply(SumBackward0, (input,))
     return apply(SumBackward1, (input,), dim, keepdim)
@@ -84,13 +89,24 @@ def sum(input, dim=None, keepdim=False):
 
 @function
 def mean(input):
-    """The mean of all elements (torch.mean)."""
+    """The mean of all elements (torch.mean).
+
+    >>> x = torch.tensor([1.0, 2.0, 6.0, 7.0], requires_grad=True)
+    >>> m = torch.mean(x)
+    >>> m.backward()
+    >>> m.item(), x.grad.tolist()
+    (4.0, [0.25, 0.25, 0.25, 0.25])
+    """
     return apply(MeanBackward0, (input,), input._data.size)
 
 
 @method
 def sum_to_size(self, shape):
-    """The sum over what was broadcast, so that the result has that shape (torch.Tensor.sum_to_size)."""
+    """Sum over the broadcast dims, so that the result has that shape (torch.Tensor.sum_to_size).
+
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum_to_size((2,))
+    tensor([4., 6.])
+    """
     own = self._data.shape
     lead = len(own) - len(shape)
     dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 != own[i + lead]]]

@@ -1,4 +1,4 @@
-"""The rules of views: another shape, repeated dims, one entry, a range, any elements by strides."""
+"""The rules of views: another shape, repeated dims, one entry, a range."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from ..views import put
 
 
 def at(ndim, dim, index):
-    """The NumPy index that picks `index` along `dim` and leaves a view, also of a single element."""
+    """The NumPy index that selects `index` along `dim` as a view, even of a single element."""
     return (slice(None),) * (dim % max(ndim, 1)) + (index, ...)
 
 
@@ -80,7 +80,14 @@ def placed(g, shape, index):
 
 @method
 def view(self, *shape):
-    """The same memory in another shape (torch.Tensor.view). Raises RuntimeError if the strides do not allow it."""
+    """The same memory in another shape (torch.Tensor.view). Raises RuntimeError if the strides do not allow it.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    >>> rows = x.view(2, 2)
+    >>> x[0] = 9
+    >>> rows.tolist()
+    [[9.0, 2.0], [3.0, 4.0]]
+    """
     shape = shape[0] if isinstance(shape[0], (tuple, list)) else shape
     x = self._array()
     data = x.reshape(shape)
@@ -93,7 +100,13 @@ def view(self, *shape):
 
 @method
 def expand(self, *shape):
-    """Dims of size one repeated without a copy, and new dims in front, as a view (torch.Tensor.expand)."""
+    """Dims of size one repeated without a copy, and new dims in front, as a view (torch.Tensor.expand).
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> x.expand(3, 2).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
+    """
     shape = shape[0] if isinstance(shape[0], (tuple, list)) else shape
     x = self._array()
     steps = [0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True)]
@@ -103,7 +116,11 @@ def expand(self, *shape):
 
 @function
 def select(input, dim, index):
-    """One entry along `dim`, as a view without that dim (torch.select)."""
+    """One entry along `dim`, as a view without that dim (torch.select).
+
+    >>> torch.select(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 0)
+    tensor([1., 3.])
+    """
     x = input._array()
     return apply_view(SelectBackward0, input, x[at(x.ndim, dim, index)], dim, index)
 
@@ -125,6 +142,6 @@ def getitem(self, index):
 
 
 def setitem(self, index, value):
-    """`self[index] = value`: the part, as a view, is overwritten."""
+    """`self[index] = value`: overwrites the view `self[index]`."""
     value = value if isinstance(value, Tensor) else wrap(np.asarray(value, self._data.dtype))
     getitem(self, index).copy_(value)

@@ -1,4 +1,4 @@
-"""Reverse-mode automatic differentiation: `backward` and `grad`, and the doors to the rest of the lesson.
+"""Reverse-mode automatic differentiation: `backward` and `grad`, and the entry point to the other pages.
 
 Reading order: variable, node, record, engine, modes, hooks, ../tensor; the rest afterwards. See README.md here.
 """
@@ -43,7 +43,7 @@ def backward(
     grad_tensors  the gradient of each, in its shape; None where the tensor has one element (then 1)
     retain_graph  keep saved values (default: create_graph)
     create_graph  record the pass, so that the gradients can be differentiated
-    inputs        only these leaves or computed tensors get a `.grad`
+    inputs        accumulate `.grad` only for these tensors
 
     Raises RuntimeError for a root that does not require grad, a missing or misshapen gradient, a graph already freed, or
     a saved value that was overwritten; and inside of a function that torch.func transforms.
@@ -100,7 +100,7 @@ def backward(
                 only.append(node)
     keep = state.again or (create_graph if retain_graph is None else retain_graph)
     if keep is not False or create_graph is not False:
-        index(keep), index(create_graph)  # PyTorch's engine takes numbers for them, and nothing else
+        index(keep), index(create_graph)  # PyTorch's engine accepts numbers for them, and nothing else
     if len(roots) == 1 and only is None and not create_graph:
         (root, _), seed = roots[0]
         if root.whole_pass and root.whole_pass(seed, keep):
@@ -115,8 +115,8 @@ def grad(
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched (torch.autograd.grad).
 
     grad_outputs       the gradient of each output, in its shape
-    allow_unused       give None for an input that the outputs do not depend on, instead of raising
-    materialize_grads  give zeros there
+    allow_unused       return None for an input that the outputs do not depend on, instead of raising
+    materialize_grads  return zeros instead of None
     is_grads_batched   each grad_output has a leading dim; one pass is made per entry and the results are stacked
     """
     if materialize_grads and allow_unused is False:
@@ -154,7 +154,7 @@ def grad(
 
 
 def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize):
-    """One pass, and what it brought to each of `inputs`."""
+    """Run one pass; returns the gradient that arrived at each of `inputs`."""
     roots = _checked(outputs, grad_outputs, create_graph)
     captures = {}
     for place, t in enumerate(inputs):
@@ -195,7 +195,7 @@ def _zeros_for(t, requires_grad):
 
 
 def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize):
-    """One ordinary pass for each entry of the leading dim of the gradients, the results stacked."""
+    """Run one ordinary pass for each entry of the leading dim of the gradients, and stack the results."""
     for i, (y, v) in enumerate(zip(outputs, grad_outputs, strict=True)):
         if v is None:
             if not isinstance(y, Variable) or y._data.size != 1:
@@ -267,7 +267,7 @@ def _input_edge(t):
 
 
 def _checked(outputs, gradients, create_graph):
-    """The roots of a pass; a recorder is told if they cannot be."""
+    """The roots of a pass; tells a recorder if they are invalid."""
     try:
         return _roots(outputs, gradients, create_graph)
     except (RuntimeError, TypeError) as error:
@@ -277,7 +277,7 @@ def _checked(outputs, gradients, create_graph):
 
 
 def _roots(outputs, gradients, create_graph):
-    """[((node, nr), gradient)] for the roots of a pass, with every gradient checked, or made where it is implied."""
+    """[((node, nr), gradient)] for the roots of a pass, with every gradient checked, or created where it is implicit."""
     checked = []
     for i, (y, g) in enumerate(zip(outputs, gradients, strict=False)):
         if isinstance(y, Variable):
@@ -311,14 +311,14 @@ def _roots(outputs, gradients, create_graph):
         if create_graph:
             g = g if isinstance(g, Variable) else wrap(g)
         elif isinstance(g, Variable):
-            # As an array, even if it is one number: what a hook writes into it is then in the user's own tensor, too.
+            # As an array, even if it is one number: then a hook that writes into it writes into the user's own tensor too.
             g = g._array() if THREAD.state.dual is None else _moving(g)
         roots.append(((node, nr), g))
     return roots
 
 
 def _moving(g):
-    """A gradient for a pass that is not recorded, in which it moves as a dual number does."""
+    """A gradient with a tangent, for a pass that is not recorded."""
     from .forward_ad import without_history
 
     return without_history(g)
@@ -326,7 +326,7 @@ def _moving(g):
 
 Variable._execution_engine = SimpleNamespace(queue_callback=queue_callback)
 
-# The function takes the name of its module, as in PyTorch: that is why this cannot wait until somebody asks for it.
+# The function shadows its module's name, as in PyTorch, so it cannot be loaded lazily.
 from .gradcheck import gradcheck, gradgradcheck  # noqa: E402 - it needs `grad`
 
 

@@ -64,11 +64,11 @@ _PACKAGE = (
     .removesuffix("autograd")
     .rstrip("/\\")
     .removesuffix("torchlike")
-)  # where our own frames come from
+)  # the folder of our own frames
 
 
 def note_creation(node):
-    """Remember the user's stack at which `node` was made, and the node whose backward made it, if any."""
+    """Remember the user's stack when `node` was made, and the node whose backward made it, if any."""
     stack = traceback.extract_stack()
     while stack and stack[-1].filename.startswith(_PACKAGE):
         stack.pop()
@@ -79,7 +79,7 @@ def note_creation(node):
 
 
 def explain(node):
-    """Warn with the place where the node that failed was made, and where those were in whose backward it was made."""
+    """Warn where the failed node was made, and where the nodes were made in whose backward it was made."""
     _tell(
         node,
         "Error detected in {}. Traceback of forward call that caused the error:\n{}",
@@ -100,12 +100,12 @@ def _tell(node, known, unknown):
     text = known if where is not None else unknown
     try:
         warnings.warn(text.format(type(node).name(node), "".join(where or ())), stacklevel=3)
-    except Warning as warning:  # warnings are errors here, but the failure itself is what has to come out
+    except Warning as warning:  # warnings are errors here, but the original failure must propagate
         print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
 
 
 def check(node, grads):
-    """Raise RuntimeError if a gradient that `node` computed holds a nan."""
+    """Raise RuntimeError if a gradient that `node` computed contains nan."""
     for i, g in enumerate(grads):
         if g is None or node.next_functions[i][0] is None:
             continue

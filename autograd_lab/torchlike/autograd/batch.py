@@ -1,9 +1,9 @@
-"""A batch, one entry after the other: what PyTorch does to all entries at once (vmap) is a loop here.
+"""vmap as a loop: what PyTorch does to all entries of a batch at once runs here for one entry after the other.
 
-The results are the same as long as each entry is treated like any other. So a Batch looks on, in the place of a recorder, and
-keeps to what can be done at once. It notes which tensors depend on the entry, and refuses what one of them would decide for all:
-a branch, a number for Python, a write into a tensor that all entries share. What does not depend on the entry happens once
-in PyTorch; here it happens in each turn, and what a turn wrote is put back before the next.
+The results are the same as long as every entry is treated alike. So a Batch watches, like a recorder, and allows only what can be done at
+once. It notes which tensors depend on the entry, and refuses whatever one of these would decide for all entries: a branch, a Python number,
+a write into a tensor that all entries share. What does not depend on the entry happens once in PyTorch; here it happens in each turn, and
+the writes of a turn are undone before the next.
 """
 
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from .variable import Variable
 from .watch import Both, Watch
 
 MARK, HOME = "_depends_on", "_made_in"
-"""The attributes of a tensor that hold the batches on whose entry it depends, and the one in a turn of which its memory was made."""
+"""The attributes of a tensor that hold the batches on whose entry it depends, and the batch in whose turn its memory was allocated."""
 
 
 class RefusedError(RuntimeError):
-    """What cannot be done to all entries at once: a RuntimeError whatever the arguments were."""
+    """Raised for what cannot be done to all entries at once: always a RuntimeError."""
 
 
 RefusedError.__name__ = RefusedError.__qualname__ = "RuntimeError"
@@ -27,11 +27,11 @@ RefusedError.__module__ = "builtins"
 
 
 class Batch(Watch):
-    """One loop over the entries of a batch; see the module's page.
+    """One loop over the entries of a batch; see the module's docstring.
 
     size        how many entries there are
-    randomness  what a random number is: an "error", "same" for all entries, or "different"
-    by_hand     whether it is the batch of gradients of autograd.grad, for which PyTorch has an older vmap with other messages
+    randomness  random numbers are an "error", the "same" for all entries, or "different"
+    by_hand     whether it is the batch of gradients in autograd.grad, for which PyTorch uses an older vmap with other messages
     """
 
     outer = beyond = None
@@ -40,9 +40,9 @@ class Batch(Watch):
         self.size, self.randomness, self.by_hand = size, randomness, by_hand
         self.open = False
         self._log = []  # (tensor, batches that need not undo it, data, a copy of it, box, version, edge, tangents) before each write
-        self._starts = {}  # by id of the memory of the batch: where the entry of this turn begins in it
-        self._drawn = False  # whether numbers were drawn that the next new tensor holds
-        self._pass = frozenset()  # the batches on which the outputs depend that were asked for gradients
+        self._starts = {}  # by id of the batch's memory: where this turn's entry begins in it
+        self._drawn = False  # whether numbers were drawn for the next new tensor
+        self._pass = frozenset()  # the batches on which the differentiated outputs depend
 
     def __enter__(self):
         state = THREAD.state
@@ -70,7 +70,7 @@ class Batch(Watch):
         state.refresh()
 
     def turns(self) -> Iterator[int]:
-        """0 to size - 1. Each turn finds what the entries share as the first one found it, and the last leaves it so."""
+        """0 to size - 1. Restores what the entries share before each turn and after the last."""
         from ..random import get_rng_state, set_rng_state
 
         state = THREAD.state
@@ -90,24 +90,24 @@ class Batch(Watch):
     # -- who depends on the entry ---------------------------------------------------------------------
 
     def entry(self, t, start=0):
-        """Note that `t` is an entry of the batch, and return it; `start`: of a view, how far behind the first entry it begins."""
+        """Note that `t` is an entry of the batch, and return it; `start` of a view: its offset from the first entry."""
         _mark(t, {self})
         if start:
             self._starts[id(_owner(t))] = start
         return t
 
     def start_of(self, t):
-        """How far the memory that `t` sees of a whole batch is behind that of the first entry: in PyTorch they begin together."""
+        """The offset of `t`, in the memory of a whole batch, from the first entry: in PyTorch both begin at the same place."""
         return sum(batch._starts.get(id(_owner(t)), 0) for batch in batches_of((t,)))
 
     def holds(self, t):
-        """Whether `t` depends on the entry of this batch, or of one around it."""
+        """Whether `t` depends on the entry of this batch, or of an enclosing one."""
         return self in t.__dict__.get(MARK, ()) or bool(batches_of((t,)))
 
     def operation(self, rule, inputs, outputs, node, args):
-        """What is computed of a tensor that depends on the entry depends on it."""
+        """The result of an operation on a tensor that depends on the entry depends on it too."""
         on = batches_of(inputs)
-        if on and not THREAD.state.formula:  # formulas know what they do
+        if on and not THREAD.state.formula:  # formulas are trusted
             name = _name(rule)
             if not self.by_hand and name in COUNTED and batches_of(inputs[1:] or inputs):
                 raise RefusedError(f"vmap: {COUNTED[name]}")
@@ -115,7 +115,7 @@ class Batch(Watch):
                 raise RefusedError(_MASKED)
         if self._drawn:
             on, self._drawn = on | {self}, False
-        extras = getattr(rule, "extras", 0)  # what came out beside the result stands behind the operands
+        extras = getattr(rule, "extras", 0)  # extra results come after the operands
         if extras and len(inputs) == len(rule.inputs):
             outputs = (*outputs, *inputs[-extras:])
         _mark_all(outputs, on)
@@ -137,14 +137,14 @@ class Batch(Watch):
         self._same_home(source, out)
 
     def made(self, t):
-        """A tensor was made, of numbers just drawn or of nothing."""
+        """A tensor was created, from numbers just drawn or without data."""
         t.__dict__[HOME] = self
         if self._drawn:
             self._drawn = False
             _mark(t, {self})
 
     def followed(self, out, sources):
-        """A tensor was made of others by no operation, or in their likeness."""
+        """A tensor was made from others without an operation, or with their shape."""
         _mark_all((out,), batches_of(sources))
         for t in sources:
             if isinstance(t, Variable) and np.may_share_memory(t._data, out._data):
@@ -165,7 +165,7 @@ class Batch(Watch):
     # -- what cannot be done for all entries at once --------------------------------------------------
 
     def read(self, t, how):
-        """The numbers of a tensor are wanted: by item(), numpy() or tolist()."""
+        """The numbers of a tensor are read by item(), numpy() or tolist()."""
         if THREAD.state.formula or not batches_of((t,)):
             return
         if self.by_hand and how == "numpy":
@@ -175,7 +175,7 @@ class Batch(Watch):
         raise RefusedError(_no_rule("item") if self.by_hand else _either(_ITEM))
 
     def looked(self, t, how):
-        """Something is decided by the numbers of a tensor."""
+        """The numbers of a tensor decide something."""
         if THREAD.state.formula or not batches_of((t,)):
             return
         text = (BY_HAND if self.by_hand else LOOKS).get(how)
@@ -197,7 +197,7 @@ class Batch(Watch):
         self._drawn = self.randomness == "different"
 
     def at_rest(self, fn):
-        """`fn`, during the call of which nothing is refused."""
+        """Wraps `fn` so that nothing is refused during its call."""
 
         def call(*args, **kwargs):
             around = self.around()
@@ -214,7 +214,7 @@ class Batch(Watch):
     # -- writes ---------------------------------------------------------------------------------------
 
     def writing(self, t):
-        """Memory is about to be written: what stands there is kept, unless it is each entry's own or was made in this turn."""
+        """Memory is about to be written: keep its contents, unless each entry has its own or it was allocated in this turn."""
         home = _home(t)
         fine = batches_of((t,)).union(() if home is None else home.around())
         if not fine.issuperset(self.around()):
@@ -228,10 +228,10 @@ class Batch(Watch):
                     self._log.append((target, fine, data, kept, box, box and box[0], target._edge, tangents))
 
     def written(self, rule, inputs, target, node, name, args=()):
-        """A tensor was written: it cannot depend on the entry if it did not before."""
+        """A tensor was written. If it did not depend on the entry before, it must not do so now."""
         on, marks = batches_of(inputs), batches_of((target,))
         drawn, self._drawn = self._drawn, False
-        if THREAD.state.formula:  # into what the formula itself has made
+        if THREAD.state.formula:  # into something the formula itself has made
             return _mark_all((target,), on)
         by_mask = _name(rule) in INDEXED and _by_mask(inputs)
         if on <= marks and not by_mask and not (drawn and self not in marks):
@@ -257,7 +257,7 @@ class Batch(Watch):
         self.writing(target)
 
     def _shared(self, name, target, other):
-        """The error of writing something of one entry into a tensor that all entries share."""
+        """The error for writing something of one entry into a tensor that all entries share."""
         if not self.by_hand and name in BROADCAST:
             marks = batches_of((target,))
             sizes = [
@@ -284,7 +284,7 @@ class Batch(Watch):
         )
 
     def _own(self, tensors):
-        """Note that the memory of these tensors was made in this turn, unless they are views."""
+        """Note that the memory of these tensors was allocated in this turn, unless they are views."""
         for t in tensors:
             if t is not None and t._base is None:
                 t.__dict__.setdefault(HOME, self)
@@ -297,7 +297,7 @@ class Batch(Watch):
             out.__dict__[HOME] = home
 
     def around(self):
-        """The batch itself and those around it, innermost first."""
+        """The batch itself and the enclosing ones, innermost first."""
         found, batch = [], self
         while batch is not None:
             found.append(batch)
@@ -305,7 +305,7 @@ class Batch(Watch):
         return found
 
     def _put_back(self):
-        """Undo what this turn wrote into tensors that do not depend on the entry."""
+        """Undo this turn's writes into tensors that do not depend on the entry."""
         kept = []
         for entry in reversed(self._log):
             if self in entry[1]:
@@ -321,7 +321,7 @@ class Batch(Watch):
     # -- gradients ------------------------------------------------------------------------------------
 
     def asked(self, outputs, inputs):
-        """Gradients of `outputs` are wanted."""
+        """Gradients of `outputs` are about to be computed."""
         self._pass = batches_of(outputs)
 
     def sent(self, gradients):
@@ -329,7 +329,7 @@ class Batch(Watch):
         self._pass |= batches_of(gradients)
 
     def pass_started(self, run, roots, call):
-        """What a pass brings to the user's own backward and hooks are tensors, so that it is known on what they depend."""
+        """The pass hands Tensors to the user's own backward and hooks, so that it is known what they depend on."""
         on = self._pass | ({self} if self.by_hand else set())
         if run.tensors or any(node.kind == "function" or node.hooks is not None for node in run.deps):
             from .hooks import as_tensor
@@ -341,13 +341,13 @@ class Batch(Watch):
                 roots[i] = edge, g
 
     def granted(self, inputs, results):
-        """These are the gradients."""
+        """The gradients were computed."""
         _mark_all(results, self._pass | ({self} if self.by_hand else set()))
         self._own(results)
 
 
 def batches_of(tensors):
-    """The batches on whose entry these tensors (or None, or numbers) depend, of those that are running."""
+    """The running batches on whose entry these tensors (or None, or numbers) depend."""
     found = NONE
     for t in tensors:
         if isinstance(t, Variable):
@@ -379,12 +379,12 @@ def _name(rule):
 
 
 def _by_mask(inputs):
-    """Whether the operands of an indexing are a mask for each entry, which choose how many elements there are."""
+    """Whether an index has a mask that differs between entries, so that the number of elements would differ."""
     return batches_of(t for t in inputs[1:] if isinstance(t, Variable) and t._data.dtype.kind == "b")
 
 
 def _owner(t):
-    """The array whose memory `t` is, or sees a part of."""
+    """The array that owns the memory of `t`."""
     array = t._data
     while isinstance(array.base, np.ndarray):
         array = array.base
@@ -392,19 +392,19 @@ def _owner(t):
 
 
 def start_of(t):
-    """How far behind the first entry of a batch the entry of this turn begins in the memory that `t` sees a part of; 0 outside."""
+    """The offset of this turn's entry from the first one, in the memory behind `t`; 0 outside of a batch."""
     batch = watcher().batch
     return 0 if batch is None else batch.start_of(t)
 
 
 def _home(t):
-    """The batch in a turn of which the memory of `t` was made, if it was in one that is running."""
+    """The running batch in whose turn the memory of `t` was allocated, or None."""
     home = (t if t._base is None else t._base).__dict__.get(HOME)
     return home if home is not None and home.open else None
 
 
 def _restore(target, fine, data, kept, box, version, edge, tangents):
-    """Make `target` what it was before it was written."""
+    """Restore `target` to its state before it was written."""
     if isinstance(data, np.ndarray):
         data[...] = kept
     target._data, target._edge = data, edge
@@ -450,7 +450,7 @@ _EITHER = (
 
 
 def _either(text):
-    """What PyTorch says if there is another transform inside of the vmap, which does not know what was called."""
+    """PyTorch's message if there is another transform inside the vmap: that one does not know which function was called."""
     inside = THREAD.state.transforms[-1:]
     return text if not inside or inside == ("vmap",) else _EITHER
 
@@ -461,13 +461,13 @@ LOOKS = {
     "need this feature.",
     "one_hot": "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.",
 }  # fmt: skip
-"""What PyTorch says of a look at the numbers of a tensor that depends on the entry."""
+"""PyTorch's messages for reading the numbers of a tensor that depends on the entry."""
 
 BY_HAND = {
     "bool": _no_rule("is_nonzero"), "int": _no_rule("item"), "where": _no_rule("where"), "equal": _no_rule("equal"),
     "allclose": _no_rule("allclose"),
 }  # fmt: skip
-"""The same of its older vmap, which calls the other functions once for each entry."""
+"""The same for its older vmap, which calls the other functions once for each entry."""
 
 COUNTED = {
     "MaskedSelectBackward0": "Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each "
@@ -477,7 +477,7 @@ COUNTED = {
     "UniqueConsecutiveBackward0": _dynamic("unique_consecutive").removeprefix("vmap: "),
     "UniqueDimBackward0": _dynamic("unique_dim").removeprefix("vmap: "),
 }
-"""Rules whose results have a shape that only the numbers tell."""
+"""Rules whose result shape depends on the numbers."""
 
 INDEXED = frozenset(["IndexBackward0", "IndexPutBackward0"])
 """The same, if a mask is among their operands."""
@@ -492,6 +492,6 @@ BROADCAST = frozenset([
     "add_", "arctan2_", "atan2_", "bitwise_and_", "bitwise_left_shift_", "bitwise_or_", "bitwise_right_shift_", "bitwise_xor_",
     "copysign_", "gcd_", "lcm_",
 ])  # fmt: skip
-"""Writes by what PyTorch calls them when it refuses them."""
+"""Writes, by the names that PyTorch uses when it refuses them."""
 
 __all__ = ["Batch", "RefusedError", "batches_of", "start_of"]

@@ -1,9 +1,9 @@
-"""Python's garbage collector, which graphs can do without.
+"""Keeps Python's garbage collector from slowing down large graphs, which do not need it.
 
-A graph dies with its last reference. But the collector walks through all that is alive whenever that has grown by a quarter, and
-so again and again through a graph that is being made: a chain of a million nodes would take half as long again. So its full
-collections are put off while memory grows with the nodes, until a backward pass has run; the others go on. During such a pass, which
-makes no garbage, there are none.
+A graph dies with its last reference. But the collector traverses all live objects whenever their number has grown by a quarter, and so
+traverses a growing graph again and again: building a chain of a million nodes would take half as long again. So full collections are
+postponed while memory grows with the nodes, until a backward pass has run; the other generations continue. During a pass, which makes no
+garbage, nothing is collected.
 """
 
 import gc
@@ -12,25 +12,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LARGE = 1 << 16
-"""From so many nodes on, a graph is worth all this."""
+"""A graph is worth this effort from this many nodes on."""
 
 
 MOST_AGED = 2_000_000
-"""So many objects at most count as old before the collector looks at them."""
+"""The maximum number of objects that count as old before the collector sees them."""
 
 
 class _Waiting:
-    """What is put off: the thresholds of before, or None; and how many blocks of memory there were at the last look."""
+    """What is postponed: the previous thresholds, or None; and the number of memory blocks at the last check."""
 
     thresholds: tuple[int, int, int] | None = None
     blocks = 0
-    held = 0  # how many want it so, however the graph grows
-    full = 0  # how many full collections there had been at the last look, and
-    aged = 0  # how many objects count as old since, unseen by the collector
+    held = 0  # how many callers want it, however the graph grows
+    full = 0  # how many full collections there had been at the last check, and
+    aged = 0  # how many objects have become old since, unseen by the collector
 
 
 def grow(k):
-    """The `k`-th LARGE nodes are about to be made: see to the collector."""
+    """The `k`-th batch of LARGE nodes is about to be made: adjust the collector."""
     before, _Waiting.blocks = _Waiting.blocks, sys.getallocatedblocks()
     if k and _Waiting.blocks - before > LARGE:
         _put_off()
@@ -39,20 +39,20 @@ def grow(k):
 
 
 def pause():
-    """Stop the collector. Returns whether it was at work."""
+    """Stop the collector. Returns whether it was running."""
     enabled = gc.isenabled()
     gc.disable()
     return enabled
 
 
 def go_on():
-    """Let the collector do everything again."""
+    """Let the collector run as usual again."""
     gc.enable()
     _take_up()
 
 
 def hold():
-    """Put full collections off until `release`: what a recorder notes lives on, and grows with every event."""
+    """Postpone full collections until `release`: a recorder's notes stay alive and grow with every event."""
     _Waiting.held += 1
     _put_off()
 
@@ -65,10 +65,10 @@ def release():
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """No collections inside: for making hundreds of thousands of objects, none of them garbage.
+    """Disable collection inside: for allocating hundreds of thousands of objects, none of them garbage.
 
-    If there are so many they count as old afterwards. As new ones they would all be walked through as soon as the collector is back,
-    and found alive. But the collector does not know then that it has more to do: so it is called here, before the next many are made.
+    If there are that many, they count as old afterwards. As young objects they would all be traversed, and found alive, as soon as the
+    collector is back. But then the collector does not know that it has more to do: so it is called here, before the next batch is made.
     """
     full = gc.get_stats()[2]["collections"]
     if full != _Waiting.full:
@@ -81,7 +81,9 @@ def paused() -> Iterator[None]:
     finally:
         if enabled:
             new = gc.get_count()[0]
-            if new > LARGE and not gc.get_freeze_count():  # else what the program froze would thaw
+            if (
+                new > LARGE and not gc.get_freeze_count()
+            ):  # otherwise objects that the program froze would thaw
                 _Waiting.aged += new
                 gc.freeze()
                 gc.unfreeze()
@@ -98,7 +100,7 @@ def _take_up():
     if _Waiting.thresholds is not None and not _Waiting.held:
         young, middle, old = _Waiting.thresholds
         _Waiting.thresholds = None
-        if gc.get_threshold() == (young, middle, old * 100):  # nobody else has set them since
+        if gc.get_threshold() == (young, middle, old * 100):  # they have not been changed since
             gc.set_threshold(young, middle, old)
 
 

@@ -1,4 +1,4 @@
-"""The messages of the engine, in one place. Their first words are PyTorch's, so that searching for them works."""
+"""The engine's error messages, in one place. They begin with PyTorch's words, so that searching for them works."""
 
 import re
 
@@ -47,19 +47,19 @@ CPP_NAMES = {
 
 
 def not_for(dtype, kernel):
-    """The error of an operation that has no code for arrays of the NumPy type `dtype`; `kernel` is PyTorch's name of the code."""
+    """The error for an operation that does not support the NumPy type `dtype`; `kernel` is PyTorch's name of the kernel."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[dtype.name]}'")
 
 
 def other_type(wanted, found):
-    """The error of an array `found` that is not of the type of the array `wanted`."""
+    """The error for an array `found` whose type differs from that of the array `wanted`."""
     return RuntimeError(
         f"expected scalar type {TYPE_NAMES[wanted.dtype.name]} but found {TYPE_NAMES[found.dtype.name]}"
     )
 
 
 def type_name(value):
-    """What messages call the type of `value`: float, but numpy.ndarray."""
+    """The name of the type of `value` in messages: float, but numpy.ndarray."""
     kind = type(value)
     return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
@@ -70,7 +70,7 @@ def tensor_type(t):
 
 
 def no_forward_mode(op):
-    """The error of an operation that forward mode does not go through, by PyTorch's name for it."""
+    """The error for an operation without forward mode, by PyTorch's name for it."""
     return NotImplementedError(
         f"Trying to use forward AD with {op} that does not support it because it has not been implemented yet.\n"
         "More operations have a formula for the way back: torch.autograd.grad may do instead."
@@ -78,7 +78,7 @@ def no_forward_mode(op):
 
 
 def short_name(node):
-    """A node's name without its suffix: MulBackward0 -> Mul, PowBackward1 -> Pow1, as in-place and view messages say it."""
+    """A node's name without its suffix, as in messages about in-place writes and views: MulBackward0 -> Mul, PowBackward1 -> Pow1."""
     return re.sub(r"Backward0?(\d*)$", r"\1", type(node).name(node))
 
 
@@ -92,8 +92,8 @@ def overwritten_text(t, node, nr, expected):
     """The message for the saved tensor `t`, output `nr` of `node` (or None: an operand), no longer at version `expected`."""
     from .modes import THREAD
 
-    # Asking a view that was overwritten for its grad_fn makes its history anew (or raises), so it is output 0 of AsStrided. Of
-    # an operand PyTorch does not know which output it is, and says 0.
+    # Reading the grad_fn of an overwritten view regenerates its history (or raises), so it is output 0 of AsStrided. For an operand,
+    # PyTorch does not know which output it is, and says 0.
     own = t.__dict__["stands_for"]() if "stands_for" in t.__dict__ else None
     fn, number = (node, nr) if node is not None else ((t if own is None else own).grad_fn, 0)
     which = f", which is output {number} of {short_name(fn)}," if fn is not None else ""
@@ -105,7 +105,7 @@ def overwritten_text(t, node, nr, expected):
 
 
 def transformed_text(method, more=""):
-    """The message for a method of Tensor that is called inside of a function that torch.func transforms."""
+    """The message for a method of Tensor that is called inside a function transformed by torch.func."""
     return (
         f"You are attempting to call Tensor.{method}() {more}inside of a function being transformed by a functorch transform. This is "
         "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "

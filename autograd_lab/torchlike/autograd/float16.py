@@ -1,4 +1,4 @@
-"""Halves (float16): PyTorch computes with them in single precision and rounds once, forward and backward."""
+"""float16: PyTorch computes with it in single precision and rounds once, forward and backward."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ HALF = np.dtype(np.float16)
 
 
 def in_single(forward, rounds_numbers=False):
-    """`forward` for halves: computed in single precision, its results rounded to halves.
+    """`forward` for float16: computed in single precision, with results rounded to float16.
 
-    With `rounds_numbers`, Python's numbers among the operands are rounded to halves first.
+    With `rounds_numbers`, Python numbers among the operands are rounded to float16 first.
     """
 
     def computed(*values):

@@ -1,4 +1,4 @@
-"""Formulas: the code of PyTorch that is C++, whose recorded steps treat a plain number otherwise than Python does."""
+"""Formulas: code that is C++ in PyTorch, where recorded steps treat plain numbers differently from Python."""
 
 import functools
 
@@ -6,10 +6,10 @@ from .modes import THREAD
 
 
 def in_formula(rule, fn, *args, **kwargs):
-    """Call `fn`, a VJP, with its steps recorded as those of PyTorch's C++ are: `2 * g` is a MulBackward1 with one edge.
+    """Call `fn`, a VJP, and record its steps as PyTorch records its C++: `2 * g` is a MulBackward1 with one edge.
 
-    In Python `2 * g` makes the number a tensor first (MulBackward0). So it is in the user's own code, and in the rules of products
-    and quotients, where the number may be one that the user gave: their `plain_numbers` says False.
+    In Python, `2 * g` first makes the number a tensor (MulBackward0). The same holds in the user's own code, and in the rules of products
+    and quotients, where the number may come from the user: these have `plain_numbers = False`.
     """
     state = THREAD.state
     before, state.formula = state.formula, rule.plain_numbers
@@ -20,7 +20,7 @@ def in_formula(rule, fn, *args, **kwargs):
 
 
 def as_formula(fn):
-    """The decorator of functions that PyTorch composes in C++."""
+    """Decorates functions that PyTorch composes in C++."""
     fn.plain_numbers = True
 
     @functools.wraps(fn)

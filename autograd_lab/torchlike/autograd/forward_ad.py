@@ -1,14 +1,14 @@
-"""Forward mode: dual numbers carry a direction along with each value (torch.autograd.forward_ad).
+"""Forward mode: dual numbers carry a tangent along with each value (torch.autograd.forward_ad).
 
     with dual_level():
-        d = make_dual(x, v)                 # x, and the direction v in which it moves
-        value, jvp = unpack_dual(f(d))      # f(x), and how fast f(x) moves
+        d = make_dual(x, v)                 # x with the tangent v
+        value, jvp = unpack_dual(f(d))      # f(x) and its tangent, J @ v
 
-Few rules have a forward formula (see Rule.linear). A vjp is linear in the gradient u that comes in, u -> u @ J; so the derivative of
-(u @ J) . v by u, which is one backward pass through the recorded vjp, is J @ v. Custom Functions bring their own `jvp`.
+Few rules have a forward formula (see Rule.linear). A vjp is linear in its incoming gradient, u -> u @ J; so the derivative of (u @ J) . v
+with respect to u, one backward pass through the recorded vjp, is J @ v. Custom Functions have their own `jvp`.
 
-torch.func's forward mode (jvp, jacfwd, linearize) opens a Level for each of its calls. These nest: what an inner level computes of
-tangents is seen by those around it, so tangents have tangents. And a level may go in several directions at once, as jacfwd does.
+torch.func's forward mode (jvp, jacfwd, linearize) opens a Level for each call. Levels nest: outer levels see what an inner level computes
+with tangents, so tangents have tangents. A level may hold several directions at once, as in jacfwd.
 """
 
 import weakref
@@ -53,9 +53,9 @@ def enter_dual_level():
 
 @contextmanager
 def transform_level(directions=1, linear=False):
-    """The level of a transform of torch.func, inside of those of the transforms around it.
+    """The level of a transform of torch.func, inside those of the enclosing transforms.
 
-    Raises RuntimeError inside of a level that the user opened.
+    Raises RuntimeError inside a level that the user opened.
     """
     state = THREAD.state
     outer = state.dual
@@ -97,7 +97,7 @@ class dual_level(_Switch):  # noqa: N801 - PyTorch's name
 
 
 def make_dual(tensor, tangent, *, level=None):
-    """`tensor` as a dual number with the given `tangent`: a view of it, so it may be differentiated backward as well."""
+    """`tensor` as a dual number with the given `tangent`: a view of it, so it can also be differentiated in reverse mode."""
     state = THREAD.state
     if state.dual is None or (level is not None and level < 0):
         raise RuntimeError(
@@ -135,7 +135,7 @@ def unpack_dual(tensor, *, level=None):
     if THREAD.state.grad and edge_of(tensor) is not NO_EDGE:
         edge = make_node(Identity, (edge_of(tensor),))
     primal = make_view(tensor, tensor._array(), edge)
-    # It does not move, though the memory is that of a tensor that does.
+    # It has no tangent, though it shares the memory of a tensor that has one.
     dual.directions[0].store(primal, None, None)
     return UnpackedDualTensor(primal, tangent)
 
@@ -159,22 +159,22 @@ Identity.__name__ = Identity.__qualname__ = "CppFunction"
 
 
 class Level:
-    """An open level: the directions in which its dual numbers move. Operations call it while it is open (State.dual).
+    """An open level: the tangents of its dual numbers. Operations call it while it is open (State.dual).
 
     directions    one table of tangents for each
-    outer         the level around it, or None: it is told of each operation first, and sees what is computed of tangents here
+    outer         the enclosing level, or None: it is told of each operation first, and sees what is computed with tangents here
     of_transform  whether torch.func opened it
-    linear        whether tangents are recorded even under no_grad: they are to be differentiated by those that were given
+    linear        whether tangents are recorded even under no_grad, to be differentiated with respect to the given ones
     """
 
     def __init__(self, directions=1, outer=None, of_transform=False, linear=False):
         self.outer, self.of_transform, self.linear = outer, of_transform, linear
         self.directions = [Direction(self) for _ in range(directions)]
-        # node -> in each direction the tangents of its results, which it may have saved
+        # node -> for each direction, the tangents of its results, which it may have saved
         self.results = weakref.WeakKeyDictionary()
 
     def close(self):
-        """Forget all tangents; they and what moves would hold each other."""
+        """Forget all tangents: otherwise they and their tensors would keep each other alive."""
         for direction in self.directions:
             direction.entries.clear()
         self.directions = []
@@ -185,7 +185,7 @@ class Level:
         return self.directions[0].tangent(t) if self.directions else None
 
     def tangents(self, t):
-        """All tangents of `t`, of the levels around as well, and their tangents."""
+        """All tangents of `t`, including those in enclosing levels, and their tangents."""
         found = [] if self.outer is None else self.outer.tangents(t)
         for direction in self.directions:
             value = direction.tangent(t)
@@ -195,14 +195,14 @@ class Level:
         return found
 
     def forget(self, t):
-        """`t` has no tangent in this level any more."""
+        """Remove the tangent of `t` from this level."""
         for direction in self.directions:
             direction.entries.pop(id(t), None)
 
     def alike(self, out, t, made=None):
-        """`out` moves as `t` does, in all levels, and is written as `t` is, whose memory it has.
+        """Give `out` the tangents of `t` in all levels; it shares the memory of `t`, so writes to either affect both.
 
-        With `made`, it is to live on without `t`: made(tangent) is what it gets for each tangent.
+        With `made`, it will outlive `t`: it gets made(tangent) for each tangent.
         """
         if self.outer is not None:
             self.outer.alike(out, t, made)
@@ -216,9 +216,9 @@ class Level:
                     direction.store(out, value, t if base is None else base)
 
     def kept(self, t):
-        """A function that gives `t`, and what it is a view of, the tangents back that they have now, with their numbers.
+        """A function that restores the current tangents, with their numbers, of `t` and of its base.
 
-        By then a level may be closed: nobody asks for its tangents, but what was recorded of them still needs their numbers.
+        By then a level may be closed: its tangents are no longer asked for, but what was recorded from them still needs their numbers.
         """
         outer, undo = self.outer, []
         around = None if outer is None else outer.kept(t)
@@ -240,7 +240,7 @@ class Level:
         return put_back
 
     def restored(self, t, node, nr):
-        """`t` was made of a saved result of `node`, and has its tangents."""
+        """`t` was unpacked from a saved result of `node`: give it the result's tangents."""
         if self.outer is not None:
             self.outer.restored(t, node, nr)
         moves = self.results.get(node)
@@ -250,17 +250,17 @@ class Level:
                     direction.store(t, tangents[nr], None)
 
     def _keep_results(self, node, moves):
-        """A result that `node` has saved moves as the result does; `moves`: in each direction the tangents of the results."""
+        """Keep the tangents of results that `node` has saved; `moves`: for each direction the tangents of the results."""
         if node is None or all(tangents is None for tangents in moves):
             return
-        rule = type(node)  # the attributes of the node of a custom Function itself are the user's
+        rule = type(node)  # the attributes of a custom Function's node belong to the user
         if rule.kind == "function" or any(nr is not None for _where, nr, _users in rule.save_plan):
             self.results[node] = moves
 
     # -- operations -----------------------------------------------------------------------------------
 
     def propagate(self, rule, inputs, outputs, node, args):
-        """After an operation: the tangents of its outputs. In inference mode, only a view has one: a view of its base's."""
+        """After an operation: compute the tangents of its outputs. In inference mode only views have one: a view of their base's."""
         if isinstance(rule, str) or (THREAD.state.inference and not outputs[0]._is_view()):
             return
         if self.outer is not None:
@@ -271,11 +271,13 @@ class Level:
         self._keep_results(node, moves)
 
     def before_write(self, rule, inputs, data, args):
-        """Before `data` is written into the first input: (of the outer level, of each direction) the tangent it will have, or None."""
+        """Before `data` is written into the first input: the tangents that it will have (for the outer level, for each direction), or
+        None.
+        """
         if THREAD.state.inference:
             return None
         around = None if self.outer is None else self.outer.before_write(rule, inputs, data, args)
-        if data.dtype.kind != "f":  # of a comparison, say, written over its operand: it does not move
+        if data.dtype.kind != "f":  # for example a comparison written over its operand: it has no tangent
             moves = [direction.stopped(inputs) for direction in self.directions]
         else:
             out = wrap(data)
@@ -283,14 +285,14 @@ class Level:
                 inputs, out = self._beside(rule, inputs, out, args)
             if around is not None:
                 self.outer.foreseen(out, around)
-            # What takes another shape keeps its history, recorded or not; and so does its tangent.
+            # A tensor that changes its shape keeps its history, recorded or not, and so does its tangent.
             grad = THREAD.state.grad or np.may_share_memory(data, inputs[0]._data)
             moves = self._push(rule, inputs, (out,), args, grad)
             moves = [None if tangents is None else tangents[0] for tangents in moves]
         return None if around is None and all(value is None for value in moves) else (around, moves)
 
     def _beside(self, rule, inputs, out, args):
-        """The operation as if it were not in place, with its history: the tangent may be differentiated, and depends on both."""
+        """The operation as if it were out of place, with history: the tangent may be differentiated, and depends on both operands."""
         edges = edges_of(inputs[: rule.operands])
         with_history = wanted(edges)
         tangents = [v for t in inputs if isinstance(t, Variable) for v in self.tangents(t)]
@@ -309,7 +311,7 @@ class Level:
         return inputs, out
 
     def foreseen(self, out, values):
-        """`out` holds what is about to be written: it moves as before_write said."""
+        """`out` holds what is about to be written: give it the tangents from before_write."""
         around, moves = values
         if around is not None:
             self.outer.foreseen(out, around)
@@ -319,7 +321,7 @@ class Level:
         self._keep_results(pair_of(out._edge)[0], [None if value is None else [value] for value in moves])
 
     def written(self, target, values, node):
-        """After it was written: `target`, and the tensor it is a view of, have a new tangent; `values` are what before_write said."""
+        """After the write: `target` and its base have a new tangent; `values` are the result of before_write."""
         around, moves = values
         if around is not None:
             self.outer.written(target, around, node)
@@ -329,7 +331,7 @@ class Level:
         self._keep_results(node, [None if value is None else [value] for value in moves])
 
     def reshaped(self, t, values):
-        """After `t` itself took another shape, as by t_(): `values` are its tangents in that shape."""
+        """After `t` itself changed its shape, as in t_(): `values` are its tangents in the new shape."""
         around, moves = values
         if around is not None:
             self.outer.reshaped(t, around)
@@ -338,7 +340,7 @@ class Level:
                 direction.store(t, value, direction.base_of(t))
 
     def copied(self, copy, t):
-        """`copy` holds the value of `t`, which is about to be overwritten: it moves as `t` did."""
+        """`copy` holds the value of `t`, which is about to be overwritten: give it the tangents of `t`."""
         if self.outer is not None:
             self.outer.copied(copy, t)
         for direction in self.directions:
@@ -348,7 +350,7 @@ class Level:
                     direction.store(copy, value.clone(), None)
 
     def function(self, ctx, args, raw, outputs, dirty, constant=()):
-        """After the forward of a custom Function, which returned `raw`: its jvp."""
+        """After the forward of a custom Function, which returned `raw`: run its jvp."""
         if THREAD.state.inference:
             return
         if self.outer is not None:
@@ -361,9 +363,9 @@ class Level:
     # -- computing with tangents ----------------------------------------------------------------------
 
     def _push(self, rule, inputs, outputs, args, grad):
-        """In each direction the tangents of `outputs`, None for one that has none; or None if no input has one.
+        """For each direction the tangents of `outputs` (None for an output without one); or None if no input has a tangent.
 
-        `grad`: whether they are recorded, if something they depend on is.
+        `grad`: whether to record them, if something they depend on is recorded.
         """
         moving = [direction.tangents(inputs) for direction in self.directions]
         if all(tangents is None for tangents in moving):
@@ -375,7 +377,7 @@ class Level:
 
     @contextmanager
     def aside(self, grad=False, quiet=True):
-        """Compute with tangents: the levels around are told of the operations, and if not `quiet` a recorder and hooks as well."""
+        """Compute with tangents: the enclosing levels are told of the operations and, unless `quiet`, a recorder and hooks too."""
         state = THREAD.state
         before = state.grad, state.dual, state.watch, state.saved_hooks, state.creation_hooks, state.anomaly
         state.dual = self.outer
@@ -394,7 +396,7 @@ class Level:
 
 
 def without_history(t):
-    """The numbers of `t` alone, which move as `t` does."""
+    """The numbers of `t` without history, with its tangents."""
     out = alias(t)
     dual = THREAD.state.dual
     if dual is not None:
@@ -403,7 +405,7 @@ def without_history(t):
 
 
 def _again(t):
-    """A second tensor with the history of `t` that moves as `t` does: what is made of it does not hold `t` itself."""
+    """A second tensor with the history and tangents of `t`: what is made from it does not keep `t` itself alive."""
     out = alias(t, edge_of(t))
     dual = THREAD.state.dual
     if dual is not None:
@@ -412,7 +414,7 @@ def _again(t):
 
 
 def _place(t):
-    """Where the elements of `t` lie in its memory, and how large that is."""
+    """The geometry of `t` in its memory, and the size of that memory."""
     data = t._data
     while isinstance(data.base, np.ndarray):
         data = data.base
@@ -421,14 +423,14 @@ def _place(t):
 
 
 def _laid_out_like(t, value):
-    """A copy of the tangent `value` that lies in memory as `t` does, so that what can be a view of `t` can be one of it."""
+    """A copy of the tangent `value` in the memory layout of `t`, so that whatever can be a view of `t` can be a view of it."""
     if shares_places(t):
         return value.clone()
     return value.new_empty_strided(t.shape, t.stride()).copy_(value)
 
 
 class _Tangent:
-    """The tangent of one tensor; of a view, also the base it is to be looked up in once the memory was written."""
+    """The tangent of one tensor; for a view, also the base whose tangent to look in once the memory was written."""
 
     __slots__ = ("base", "owner", "value", "version")
 
@@ -437,7 +439,7 @@ class _Tangent:
 
 
 class Direction:
-    """One direction of a level: who has which tangent."""
+    """One direction of a level: a table of tangents."""
 
     def __init__(self, level):
         self.level = level
@@ -460,7 +462,7 @@ class Direction:
         return part
 
     def give(self, t, value):
-        """Make `value` the tangent of `t`. Raises RuntimeError if it does not fit."""
+        """Set the tangent of `t`. Raises RuntimeError if it does not fit."""
         if self.tangent(value) is not None:
             raise RuntimeError(
                 "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
@@ -472,11 +474,11 @@ class Direction:
                 f"{list(value._data.shape)}."
             )
         if _place(value) != _place(t):
-            value = _laid_out_like(t, value)  # else it is written to as `t` is
+            value = _laid_out_like(t, value)  # otherwise a write to `t` would write to it too
         self.store(t, value, None)
 
     def store(self, t, value, base):
-        """Note the tangent of `t`, or None: it does not move."""
+        """Store the tangent of `t`, or None for no tangent."""
         key = id(t)
         entries = self.entries
         entry = entries.get(key)
@@ -487,7 +489,7 @@ class Direction:
         entries[key] = _Tangent(owner, value, base, t._shared_box()[0])
 
     def kept(self, t):
-        """A function that gives `t` the tangent back that it has now: that very tensor, for others may see its memory."""
+        """A function that restores the current tangent of `t`: the same tensor, since others may share its memory."""
         entry = self.entries.get(id(t))
         value = None if entry is None else entry.value
         if value is not None:
@@ -506,14 +508,14 @@ class Direction:
         return put_back
 
     def base_of(self, t):
-        """The tensor whose tangent holds that of `t`, if `t` is a view of a dual number or of a plain tensor."""
+        """The tensor whose tangent contains that of `t`, if `t` is a view of a dual number or of a plain tensor."""
         entry = self.entries.get(id(t))
         return entry.base if entry is not None else t._base
 
     # -- operations -----------------------------------------------------------------------------------
 
     def tangents(self, tensors):
-        """The tangent of each, or None if none has one."""
+        """The tangent of each tensor, or None if none has one."""
         found = [self.tangent(t) if isinstance(t, Variable) else None for t in tensors]
         return None if all(t is None for t in found) else found
 
@@ -538,7 +540,7 @@ class Direction:
                 self.store(out, value, base)
 
     def stopped(self, inputs):
-        """The tangent of a number that a constant is written over, if an input has one."""
+        """The tangent of a value that a constant overwrites, if an input has one."""
         if inputs[0]._data.dtype.kind != "f" or not any(
             isinstance(t, Variable) and self.tangent(t) is not None for t in inputs
         ):
@@ -546,9 +548,9 @@ class Direction:
         return wrap(np.zeros(inputs[0]._data.shape, inputs[0]._data.dtype))
 
     def written(self, target, value):
-        """After it was written: `target`, and the tensor it is a view of, have a new tangent.
+        """After the write: `target` and its base have a new tangent.
 
-        A write that is not recorded does not change the history of the tangent either: it is written to.
+        A write that is not recorded does not change the history of the tangent either, only its numbers.
         """
         old = self.entries.get(id(target))
         base = self.base_of(target)
@@ -564,7 +566,7 @@ class Direction:
                 whole, part = copied(before, *place)
                 last, newest = part, value
                 for d, (n, step) in enumerate(zip(*place[2][:2], strict=True)):
-                    if n > 1 and step == 0:  # of elements that share a place the last one counts
+                    if n > 1 and step == 0:  # of elements that share memory, the last one counts
                         last, newest = last.narrow(d, n - 1, 1), newest.narrow(d, n - 1, 1)
                 put(last, newest)
                 if known is not None and not whole.requires_grad:
@@ -583,7 +585,7 @@ class Direction:
     # -- custom functions -----------------------------------------------------------------------------
 
     def function(self, ctx, args, raw, outputs, dirty, constant=()):
-        """Give the outputs of a custom Function the tangents of its jvp, and return these; None if no argument has one."""
+        """Give the outputs of a custom Function the tangents from its jvp, and return these; None if no argument has one."""
         given = self.tangents(args)
         if given is None:
             return None
@@ -637,14 +639,14 @@ class Direction:
         return results
 
     def _of_view(self, value, args, given):
-        """Whether `value` is the given tangent of a view: a view of its base's tangent, were that looked up once more."""
+        """Whether `value` is the given tangent of a view: the same view of its base's tangent."""
         of = next((self.entries.get(id(a)) for a, t in zip(args, given, strict=True) if t is value), None)
         return of is not None and of.base is not None
 
     def _same_view(self, out, value, args, given):
-        """The tensor whose tangent holds that of the view `out`, if one of `args` is it or a view of it.
+        """The tensor whose tangent contains that of the view `out`, if one of `args` is it or a view of it.
 
-        Raises RuntimeError if `value`, the tangent of the view, is not a view of the tangent that was given.
+        Raises RuntimeError if `value`, the tangent of the view, is not a view of the given tangent.
         """
         base = None
         for a, tangent in zip(args, given, strict=True):
@@ -681,21 +683,21 @@ class Direction:
 
 
 class _Operation:
-    """One operation, through which tangents are pushed: J @ v, in one direction after the other."""
+    """Pushes tangents through one operation: J @ v, for one direction after the other."""
 
     def __init__(self, level, rule, inputs, outputs, args, grad):
         self.level, self.rule, self.args, self.grad = level, rule, args, grad
         self.inputs, self.outputs, self._constant = inputs, outputs, None
-        # In an outer level these may have tangents with a history, so they count as if they had one themselves.
+        # In an outer level these may have tangents with history, so they count as having history themselves.
         self.recorded = level.linear or (
             grad
             and (level.outer is not None or any(isinstance(t, Variable) and t.requires_grad for t in inputs))
         )
-        self.vjps = {}  # by which operands move
+        self.vjps = {}  # by which operands have tangents
 
     def push(self, tangents):
-        """The tangents of the outputs, None for one that has none."""
-        if not self.outputs:  # x.unbind() of a dim without entries
+        """The tangents of the outputs; None for an output without one."""
+        if not self.outputs:  # x.unbind() along an empty dim
             return []
         recorded = self.recorded or (self.grad and any(t is not None and t.requires_grad for t in tangents))
         if not recorded:
@@ -722,7 +724,7 @@ class _Operation:
         return [self._own(value, out, tangents) for value, out in zip(results, self.outputs, strict=True)]
 
     def _operands(self, recorded):
-        """The inputs and outputs, with their history if the tangents are to have one by them."""
+        """The inputs and outputs, with their history if the tangents depend on it."""
         if recorded and self.grad and not self.level.linear:
             return self.inputs, self.outputs
         if self._constant is None:
@@ -730,14 +732,14 @@ class _Operation:
             if not (recorded and self.grad):
                 inputs = [without_history(t) if isinstance(t, Variable) else t for t in inputs]
                 outputs = [without_history(t) for t in outputs]
-            if self.level.linear:  # differentiated only later, when the operands may have been overwritten
+            if self.level.linear:  # differentiated later, when the operands may have been overwritten
                 inputs = [t.clone() if isinstance(t, Variable) else t for t in inputs]
                 outputs = [t.clone() for t in outputs]
             self._constant = inputs, outputs
         return self._constant
 
     def _scaled(self, inputs, out, tangents):
-        """Through an elementwise operation: J is diagonal, so the VJP is the JVP."""
+        """For an elementwise operation: J is diagonal, so the VJP is the JVP."""
         shape, dtype = out._data.shape, out._data.dtype
         if dtype.kind != "f":
             return None
@@ -758,8 +760,8 @@ class _Operation:
         return wrap(np.zeros(shape, dtype)) if total is None else self._own(total, self.outputs[0], tangents)
 
     def _own(self, value, out, tangents):
-        """The tangent of `out` as one that may be written to: not the very one that came in, or a part of it."""
-        if value is None or out._is_view():  # what is written to a view is written to the tangent of its base
+        """A tangent for `out` that may be written to: a copy if it is an incoming tangent or a part of one."""
+        if value is None or out._is_view():  # a write to a view writes to its base's tangent
             return value
         if value.requires_grad:
             return value.clone() if value._is_view() or any(value is t for t in tangents) else value
@@ -767,14 +769,14 @@ class _Operation:
 
 
 def _node_of(rule, inputs, outputs, args, which):
-    """A node of the operation that wants gradients for the operands that move."""
+    """A node of the operation that computes gradients for the operands that have tangents."""
     count = len(inputs) if rule.operands is None else rule.operands
     edges = tuple([_SINK if moves else NO_EDGE for moves in which[:count]])
     return node_for(rule, edges, tuple(inputs), tuple(outputs), args)
 
 
 def _saved_by(node, outputs):
-    """What `node` saved; results with the history, and the tangents in outer levels, that they have."""
+    """What `node` saved; results come with their history and their tangents in outer levels."""
     saved = []
     for i, t in enumerate(node.saved):
         nr = node.result_number(i) if isinstance(t, Variable) else None
@@ -786,25 +788,25 @@ _SINK = new(Node)
 _SINK._next = _SINK.args = _SINK.saved = ()
 _SINK.fold = _SINK.hooks = _SINK.versions = None
 _SINK.priority = 0
-"""Where the gradients of a vjp that is only differentiated would go. It has no number: importing this page makes no node."""
+"""Where the gradients of a vjp would go that is only differentiated. It has no creation number: importing this page makes no node."""
 
 
 class _Slot(Node):
-    """Where the u of a recorded u @ J came from: what a pass sends here is J @ v."""
+    """The leaf u of a recorded u @ J: what a pass sends here is J @ v."""
 
     __slots__ = ()
 
 
 class _RecordedVJP:
-    """For one operation u @ J, recorded. Its own VJP, for any u, is J @ v.
+    """The recorded u @ J of one operation. Its own VJP, for any u, is J @ v.
 
-    `which` says for each operand whether it moves: for the others nothing is computed.
+    `which` says for each operand whether it has a tangent: for the others nothing is computed.
     """
 
     def __init__(self, rule, inputs, outputs, args, which):
         node = _node_of(rule, inputs, outputs, args, which)
         self._outputs = [(y._data.shape, y._data.dtype) for y in outputs]
-        # An empty output may stand for one that nobody wants, if there was something to make it of.
+        # An output without elements may mean that no gradient is wanted, unless the inputs are empty too.
         empty = any(0 in x._data.shape for x, moves in zip(inputs, which, strict=True) if moves)
         self._slots = [
             make_node(_Slot, ()) if dtype.kind == "f" and (0 not in shape or rule.plain or empty) else None
@@ -826,7 +828,7 @@ class _RecordedVJP:
         self._plan()
 
     def _plan(self):
-        """Put the nodes between the roots and the slots in order, each with those it sends to: these alone are run, nothing older."""
+        """Order the nodes between the roots and the slots, each with its receivers: only these run, nothing older."""
         start = max([slot.priority for slot in self._slots if slot is not None], default=0)
         users, stack = {}, []
 
@@ -861,7 +863,7 @@ class _RecordedVJP:
                     ready.append(fn)
 
     def product(self, tangents, recorded):
-        """J @ v: one for each output, None for one of whole numbers."""
+        """J @ v for each output; None for integer outputs."""
         state = THREAD.state
         before, state.grad = state.grad, recorded
         arrived = {}
@@ -884,7 +886,7 @@ class _RecordedVJP:
 
 
 def _add(arrived, node, nr, g):
-    """Note that the gradient `g` has come to an output of `node`."""
+    """Add the gradient `g` to an output of `node`."""
     slots = arrived.get(node)
     if slots is None:
         slots = arrived[node] = [None] * (1 if node.plain else node.n_outputs)
@@ -892,7 +894,7 @@ def _add(arrived, node, nr, g):
 
 
 def _run(node, slots):
-    """What `node` sends on."""
+    """Run `node`; returns what it sends on."""
     from .metadata import unbroadcast
 
     rule = type(node)

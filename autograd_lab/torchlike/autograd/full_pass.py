@@ -1,4 +1,4 @@
-"""What PyTorch has around a reverse pass (engine.py): passes to a part of the graph, hooks, anomaly mode, dual numbers, halves, checks."""
+"""What PyTorch adds to a reverse pass (core/engine.py): restricted passes, hooks, anomaly mode, dual numbers, float16, checks."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .threads import in_another_thread
 
 _ARRAY = np.ndarray
 DEEP = 50
-"""Every so many passes within passes go on in another thread, for Python limits how deep calls may go in one."""
+"""Passes nested deeper than a multiple of this continue in another thread, since Python limits the call depth in one."""
 
 
 class FullPass(BackwardPass):
@@ -26,10 +26,10 @@ class FullPass(BackwardPass):
     only          None, or nodes to run for backward(inputs=...)
     """
 
-    depth = 0  # how many passes this one runs in
+    depth = 0  # how many passes enclose this one
     node = None  # the node that is running, in anomaly mode
-    callbacks = ()  # what graph.queue_callback was given
-    express = None  # what takes the place of the loop in a pass that nobody watches (see seams.py)
+    callbacks = ()  # the callbacks from graph.queue_callback
+    express = None  # replaces the loop in an unwatched pass (see seams.py)
 
     def __init__(self, roots, keep_graph, create_graph, captures=None, only=None, call="backward"):
         self.only = only
@@ -40,10 +40,10 @@ class FullPass(BackwardPass):
         state = THREAD.state
         part = self.captures is not None or self.only is not None
         if state.dual is not None:
-            self.tensors = True  # dual numbers may turn up
+            self.tensors = True  # dual numbers may occur
         unfold = part or self.tensors or EXPECTED.data or self.watch is not None or state.anomaly
         self.deps = count_dependencies([node for (node, _), _ in roots], unfold)
-        if EXPECTED.data:  # the dict itself: a weak one is slow to say that it is empty
+        if EXPECTED.data:  # the dict itself: a WeakKeyDictionary is slow to tell that it is empty
             self.expected = expected_in(self.deps)
             self.tensors = self.tensors or self.expected is not None
         if part:
@@ -65,7 +65,7 @@ class FullPass(BackwardPass):
         super()._seed(roots)
 
     def run(self, limit=-1):
-        """Run `limit` nodes, or all that are left (the default). What holds for the pass is entered and left in here."""
+        """Run `limit` nodes, or all that are left (the default). The modes of the pass are entered and left in here."""
         state = THREAD.state
         outer = state.running
         if outer is not None:
@@ -74,7 +74,7 @@ class FullPass(BackwardPass):
         self.saved_hooks = tuple(state.saved_hooks)
         paused = len(self.deps) > collector.LARGE and collector.pause()
         quiet, off = state.quiet
-        warnings = quiet.set(off)  # what np.errstate does, in a tenth of the time
+        warnings = quiet.set(off)  # like np.errstate, in a tenth of the time
         try:
             super().run(limit)
         finally:
@@ -94,11 +94,11 @@ class FullPass(BackwardPass):
         else:
             in_another_thread(loop, argument)
         if not self.ready:
-            for fn in self.callbacks:  # one may add another
+            for fn in self.callbacks:  # a callback may add another
                 fn()
 
     def _run_node(self, node, g):
-        """Run one node with everything that can be around it. Returns None if it was only captured."""
+        """Run one node with its hooks and modes. Returns None if it was only captured."""
         state = THREAD.state
         grads = self._in_anomaly_mode(node, g) if state.anomaly else self._with_hooks(node, g)
         if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
@@ -106,12 +106,12 @@ class FullPass(BackwardPass):
         return grads
 
     def _settle(self, state):
-        """Every node runs in the grad mode and with the saved-tensor hooks of the pass, whatever a hook set for another."""
+        """Restore the grad mode and the saved-tensor hooks of the pass, which a hook may have changed."""
         state.grad, state.saved_hooks = self.create_graph, list(self.saved_hooks)
         state.refresh()
 
     def _in_anomaly_mode(self, node, g):
-        """Run one node; if it fails, or makes a nan, say where it was made."""
+        """Run one node; if it fails or computes a nan, tell where it was made."""
         self.node = node
         try:
             grads = self._with_hooks(node, g)
@@ -125,13 +125,13 @@ class FullPass(BackwardPass):
         return grads
 
     def _with_hooks(self, node, g):
-        """Run one node, and the hooks before and after it; note what autograd.grad is asked for."""
+        """Run one node with the hooks before and after it; capture what autograd.grad wants."""
         hooks = node.hooks
         if hooks is self.captures is self.needed is None:
             return self._apply(node, [g] if node.plain else g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
-            self._capture(node, slots)  # before its hooks; those of a node that stops here come first
+            self._capture(node, slots)  # before its hooks; for a node that stops here, the hooks come first
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         if hooks is not None:
             slots = run_before(self, node, slots)
@@ -154,18 +154,18 @@ class FullPass(BackwardPass):
         return grads
 
     def _wanted(self, node, grads):
-        """What PyTorch would have computed of the gradients: its rules leave out what goes nowhere."""
+        """The gradients that PyTorch would have computed: its rules skip those that go nowhere."""
         if node.kind == "function":
             return grads
         needed = self.needed
         wanted = [fn is not None and (needed is None or fn in needed) for fn, _ in node.next_functions]
         if node.inputs == ("tensors",) and any(wanted):
-            return grads  # of a list PyTorch computes all or none
+            return grads  # for a list, PyTorch computes all or none
         return [g if want else None for g, want in zip(grads, wanted, strict=True)]
 
     def _vjp(self, rule, node, slots, values):
         if slots[0] is None and node.skips_undefined and not any([s is not None for s in slots]):
-            # The saved values were unpacked all the same: PyTorch looks at them, and complains of what was freed.
+            # The saved values were unpacked all the same: PyTorch checks them, and complains if they were freed.
             return (None,) * len(node._edges)
         g = slots[0] if node.plain else slots
         if self.tensors:

@@ -1,11 +1,11 @@
 """Function: an operation whose forward and backward the user writes (torch.autograd.Function).
 
-The `ctx` that forward fills and backward reads *is* the node of the operation: what forward leaves in `ctx.k` can be read as
-`y.grad_fn.k`. `apply` runs forward with recording off, gives the outputs this node as their history, and only then keeps
-what save_for_backward was given, for only then is it known which of these tensors are outputs.
+The `ctx` that forward fills and backward reads *is* the node of the operation: what forward puts into `ctx.k` can be read as `y.grad_fn.k`.
+`apply` runs forward with recording off, makes this node the history of the outputs, and only then saves what save_for_backward was given:
+only then is it known which of these tensors are outputs.
 
-The user's code sees Tensors. In an ordinary pass the engine computes with arrays: they are wrapped on the way in and taken
-out again on the way back, and recording is off; under create_graph the pass holds Tensors and backward is recorded.
+The user's code sees Tensors. In an ordinary pass the engine computes with arrays: they are wrapped before the call and unwrapped after it,
+and recording is off; under create_graph the pass holds Tensors and backward is recorded.
 """
 
 import functools
@@ -46,7 +46,7 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_shared_storage(self, *pairs):
-        """Does nothing any more."""
+        """Deprecated; does nothing."""
         warnings.warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls "
             "to `set_()` are not tracked",
@@ -59,7 +59,7 @@ class FunctionCtx:
         self.non_differentiable = args
 
     def set_materialize_grads(self, value):
-        """Whether a gradient nobody sent reaches backward as zeros (the default) or as None."""
+        """Whether a missing gradient reaches backward as zeros (the default) or as None."""
         if not isinstance(value, bool):
             raise TypeError(
                 "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)"
@@ -70,10 +70,10 @@ class FunctionCtx:
 class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom Function, and the ctx of its static methods.
 
-    `to_save`, `dirty_tensors` and `non_differentiable` hold what forward declared until `apply` has dealt with it.
+    `to_save`, `dirty_tensors` and `non_differentiable` hold what forward declared until `apply` has processed it.
     """
 
-    # What Node calls `saved`, `args` and `versions` is left to the user, who may well write ctx.args = ...
+    # The attributes `saved`, `args` and `versions` of Node are left to the user, who may write ctx.args = ...
     __slots__ = ("__dict__", "_given", "_infos", "_kept", "_operands", "n_outputs")
 
     kind = "function"
@@ -164,11 +164,11 @@ class BackwardCFunction(Node, FunctionCtx):
         object.__setattr__(self, "_kept", tuple(kept))
 
     def unpack(self, tensors):
-        """Nothing: backward asks for its saved tensors itself."""
+        """Nothing: backward reads its saved tensors itself."""
         return ()
 
     def release(self):
-        """Drop the saved tensors. Attributes stay; that is why tensors belong into save_for_backward."""
+        """Free the saved tensors. Attributes stay, which is why tensors belong in save_for_backward."""
         object.__setattr__(self, "_kept", None)
 
     def share_result(self, output, data):
@@ -244,7 +244,7 @@ _ENGINE_NAMES = frozenset((
 
 
 class Kept:
-    """One tensor given to save_for_backward: an input as it is, an output without its history (a cycle otherwise)."""
+    """One tensor given to save_for_backward: an input itself, an output without its history (otherwise a cycle)."""
 
     __slots__ = ("had_history", "packed", "result", "tensor", "version")
 
@@ -262,7 +262,7 @@ class Kept:
             self.tensor = t if result is None else alias(t)
 
     def unpack(self, node):
-        """The tensor, checked against later writes; an output with its history. `node` is None if it was kept for itself."""
+        """The tensor, checked against later writes; an output with its history. `node` is None if it was saved without one."""
         if self.packed is not None:
             return self.packed.unpack(node, 0)
         t = self.tensor
@@ -282,7 +282,7 @@ class Kept:
 
 
 class _SavedTensor(SavedTensor):
-    """A handle on one saved tensor of a custom function's node: `node._raw_saved_tensors[i]`."""
+    """A handle to one saved tensor of a custom Function's node: `node._raw_saved_tensors[i]`."""
 
     def __init__(self, node, kept):
         self._node, self._kept = node, kept
@@ -359,7 +359,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def backward(ctx, *grad_outputs):
-        """From the gradient of each output to that of each argument (None for what is no tensor)."""
+        """From the gradient of each output to that of each argument (None for arguments that are not tensors)."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
             "mode AD."
@@ -376,14 +376,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """What to do for a whole batch at once, in PyTorch. Here it says that there is a way: forward is called for each entry."""
+        """In PyTorch, the operation on a whole batch at once. Here it only declares that there is one: forward is called for each entry."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Run forward on `args` and record it, if a gradient is wanted by one of the tensors among them."""
+        """Run forward on `args` and record it if one of the tensors among them requires grad."""
         split = cls.setup_context is not Function.setup_context
         forward = cls.forward
         if THREAD.state.transforms:
@@ -439,9 +439,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
 
 def _within_transforms(cls, split, state):
-    """The forward to be called inside of torch.func. Raises RuntimeError for a Function that PyTorch could not handle there.
+    """The forward to call inside torch.func. Raises RuntimeError for a Function that PyTorch could not handle there.
 
-    One with a `vmap` of its own does as it likes with what each entry holds, for there it would do so with all of them.
+    A Function with its own `vmap` may read the numbers of each entry, as its `vmap` could read those of all of them.
     """
     more = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
     if not split:
@@ -489,7 +489,7 @@ def _outputs(ctx, args, raw, recorded, split):
             if not out.requires_grad:
                 out = _view_as_self(out) if is_input and not is_dirty else out
             elif is_input:
-                out = out.detach()  # the input itself stays what it was
+                out = out.detach()  # the input itself stays unchanged
             elif not out._is_view():
                 out.detach_()
         elif is_dirty:
@@ -576,7 +576,7 @@ def _give_history(t, node, nr):
 
 
 def _rewrite(t, node, nr):
-    """Give `t`, which the forward of `node` wrote to, its new history; a view gives it to its base."""
+    """Give `t`, which the forward of `node` wrote to, its new history; for a view, its base."""
     if t._meta is not None:
         t._meta.grad = t._meta.hooks = None
     if t._is_view():
@@ -601,7 +601,7 @@ def _with_defaults(forward, args, kwargs):
 
 
 def _positional(forward, args, kwargs, skip):
-    """`args` followed by the keyword arguments in the order of the parameters of `forward`; there may be no gap."""
+    """`args` followed by the keyword arguments in the order of the parameters of `forward`; without gaps."""
     code = forward.__code__
     names = code.co_varnames[skip : code.co_argcount]
     for name in kwargs:
@@ -618,7 +618,7 @@ def _positional(forward, args, kwargs, skip):
 
 
 def _finish(state, cls, ctx, args, outputs, recorded):
-    """The end of `apply` while something unusual is going on (see record.finish)."""
+    """The end of `apply` if something unusual is going on (see record.finish)."""
     from .record import announce
 
     node = ctx if recorded else None
@@ -632,7 +632,7 @@ def _finish(state, cls, ctx, args, outputs, recorded):
 
 
 def once_differentiable(fn):
-    """A decorator for a `backward` that cannot be differentiated: trying to raises RuntimeError."""
+    """Decorates a `backward` that cannot be differentiated: trying to do so raises RuntimeError."""
 
     @functools.wraps(fn)
     def wrapper(ctx, *args, **kwargs):
@@ -650,9 +650,9 @@ def once_differentiable(fn):
 
 
 def undifferentiable(message, outputs, edges):
-    """The tensors `outputs` (or None) with a history that raises RuntimeError(message) when a gradient arrives.
+    """Gives `outputs` (tensors or None) a history that raises RuntimeError(message) when a gradient arrives.
 
-    `edges` are where it would have gone on to: a pass that does not lead there leaves the node out.
+    `edges` are where the gradient would have gone on to: a pass that does not lead there skips the node.
     """
     node = DelayedError(message, len(outputs), edges)
     return tuple(
@@ -661,7 +661,7 @@ def undifferentiable(message, outputs, edges):
 
 
 class DelayedError(Node):
-    """The history of something that has none: it raises when a gradient arrives.
+    """The history of something that cannot be differentiated: it raises when a gradient arrives.
 
     Math: none.   PyTorch: torch::autograd::Error
     """
@@ -690,7 +690,7 @@ DelayedError.__name__ = DelayedError.__qualname__ = "Error"
 
 
 class InplaceFunction(Function):
-    """The old base class of functions that can work in place; `Function` does it all."""
+    """The old base class of functions that can work in place; `Function` can too."""
 
     def __init__(self, inplace=False):
         super().__init__()

@@ -1,10 +1,10 @@
-"""Derivatives of functions: products with the Jacobian and the Hessian, and these themselves (torch.autograd.functional).
+"""Derivatives of functions: products with the Jacobian and the Hessian, and both matrices themselves (torch.autograd.functional).
 
     vjp   v @ J, one backward pass               jvp   J @ v, by the double-backward trick
     vhp   v @ H, one pass through a recorded one hvp   H @ v, by the trick again
     jacobian, hessian   row by row
 
-The trick: the gradient is a linear function of the gradient that comes in, so its own backward pass multiplies by J.
+The trick: the gradient is a linear function of the incoming gradient, so its own backward pass multiplies by J.
 """
 
 import numpy as np
@@ -43,7 +43,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         outputs = func(*inputs)
         several_out, outputs = _tensors(outputs, "outputs of the user-provided function", "jvp")
         _check_outputs(outputs, strict)
-        # Their value does not matter: the gradient is linear in them.
+        # Their values do not matter: the gradient is linear in them.
         dummies = tuple([_zeros_like(y, requires_grad=True) for y in outputs])
         grads = _grads(outputs, inputs, dummies, create_graph=True)
         _check_dependence(grads, "grad_inputs", strict)
@@ -73,7 +73,7 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def _first_order(func, inputs, v, create_graph, strict, name):
-    """What vhp and hvp begin with: everything up to the recorded gradient."""
+    """The common part of vhp and hvp: everything up to the recorded gradient."""
     several_in, inputs = _tensors(inputs, "inputs", name)
     inputs = _prepare(inputs, create_graph, True)
     v = _direction(v, inputs, several_in, create_graph, name)
@@ -150,7 +150,7 @@ def _jacobian_of(y, i, inputs, create_graph, strict, vectorize):
 
 
 def _each(count, vectorize):
-    """0 to count - 1; if `vectorize`, as turns of a batch, in which only that may be done which can be done to all at once."""
+    """0 to count - 1; if `vectorize`, as turns of a batch, which allows only what can be done to all entries at once."""
     if not (vectorize and count):
         yield from range(count)
         return
@@ -159,7 +159,7 @@ def _each(count, vectorize):
 
 
 def _forward_jacobian(func, inputs, strict, vectorize):
-    """The same by dual numbers, one direction of the inputs after the other."""
+    """The same with dual numbers, for one direction of the inputs after the other."""
     from . import forward_ad
 
     if strict:
@@ -177,7 +177,7 @@ def _forward_jacobian(func, inputs, strict, vectorize):
     with Batch(len(places), by_hand=True) as batch:
         for turn in batch.turns():
             tangents = [batch.entry(_zeros_like(x)) for x in inputs]
-            if places:  # else one turn shows what the results look like
+            if places:  # otherwise one turn shows the structure of the results
                 k, j = places[turn]
                 tangents[k]._array().reshape(-1)[j] = 1
             with forward_ad.dual_level():
@@ -322,7 +322,7 @@ def _check_dependence(grads, what, strict):
 
 
 def _grads(outputs, inputs, grad_outputs=None, create_graph=False, retain_graph=None):
-    """autograd.grad, with None for outputs that need no gradient and for inputs that get none."""
+    """autograd.grad, with None for outputs that require no gradient and for inputs that get none."""
     if grad_outputs is None:
         grad_outputs = (None,) * len(outputs)
     pairs = [(y, g) for y, g in zip(outputs, grad_outputs, strict=True) if y is not None and y.requires_grad]
@@ -347,7 +347,7 @@ _MISSING = {
 
 
 def _fill(grads, refs, strict, create_graph, stage):
-    """`grads` with zeros for None; in strict mode an error instead."""
+    """`grads` with zeros instead of None; in strict mode, raises an error."""
     filled = []
     for i, (g, ref) in enumerate(zip(grads, refs, strict=True)):
         if g is None:
@@ -365,7 +365,7 @@ def _fill(grads, refs, strict, create_graph, stage):
 
 
 def _detached(tensors, create_graph):
-    """The tensors of a (nested) tuple, without history unless that was asked for."""
+    """The tensors of a (nested) tuple, without history unless it is wanted."""
     if create_graph:
         return tensors
     if isinstance(tensors, Variable):
@@ -379,7 +379,7 @@ def _finish(tensors, create_graph, several):
 
 
 def _unpack(rows, several_out, several_in):
-    """A tuple of tuples without the levels that the caller did not have."""
+    """A tuple of tuples, reduced to the nesting that the caller used."""
     if not several_in:
         rows = tuple([row[0] for row in rows])
     return rows if several_out else rows[0]

@@ -1,7 +1,7 @@
 """Checking gradients against finite differences (torch.autograd.gradcheck).
 
-The numerical Jacobian moves one input element by eps to either side and looks at the outputs: a column. The analytical one
-sends a one back from one output element and looks at the inputs: a row. Fast mode compares v @ J @ u for random u and v.
+The numerical Jacobian perturbs one input element by eps in both directions and measures the outputs: a column. The analytical one sends a
+one back from one output element and reads the inputs' gradients: a row. Fast mode compares v @ J @ u for random u and v.
 """
 
 import warnings
@@ -17,7 +17,7 @@ from .variable import Registry, Variable, edge_of, wrap
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not the derivative of its function."""
+    """Raised for a gradient that is not the derivative of its function."""
 
 
 def gradcheck(
@@ -27,14 +27,14 @@ def gradcheck(
 ):  # fmt: skip
     """Whether the gradients of `func` at `inputs` (double precision) are its derivatives; returns True.
 
-    eps                   how far inputs are moved
-    atol, rtol            how far numerical and analytical derivatives may be apart
+    eps                   how far inputs are perturbed
+    atol, rtol            tolerances between numerical and analytical derivatives
     raise_exception       raise GradcheckError (default), or return False
-    nondet_tol            how far two runs of the same backward may be apart
-    check_undefined_grad  whether backward must cope with a gradient nobody sent
+    nondet_tol            tolerance between two runs of the same backward
+    check_undefined_grad  whether backward must handle missing gradients
     check_forward_ad      check the tangents of forward_ad as well; check_backward_ad=False: only these
-    check_batched_grad    whether backward can be run on a batch of gradients (see batch.py), and gives for each what it gives alone;
-                          check_batched_forward_grad: the same of tangents. Both draw their gradients from the default generator
+    check_batched_grad    whether backward runs on a batch of gradients (see batch.py), with the same results as for each alone;
+                          check_batched_forward_grad: the same for tangents. Both draw their gradients from the default generator
     fast_mode             compare one random combination instead of whole Jacobians
     """
     if not (check_forward_ad or check_backward_ad):
@@ -141,7 +141,7 @@ class _Check:
                 self.check_undefined(outputs)
 
     def check_inputs(self):
-        """Complain of inputs with which the check makes no sense."""
+        """Reject inputs for which the check makes no sense."""
         for i, x in zip(self.wanted, self.leaves, strict=True):
             if x._data.dtype != np.float64:
                 warnings.warn(
@@ -166,7 +166,7 @@ class _Check:
     # -- whole Jacobians ------------------------------------------------------------------------------
 
     def compare(self, all_outputs, outputs, forward):
-        """Numerical and analytical Jacobians of every output by every input, element by element."""
+        """Compare numerical and analytical Jacobians of every output by every input, element by element."""
         numerical = [self.numerical(x, all_outputs) for x in self.leaves]  # [input][output]
         if not outputs:
             if any(np.any(j != 0) for row in numerical for j in row if j.dtype.kind == "f"):
@@ -185,7 +185,7 @@ class _Check:
                     raise GradcheckError(_mismatch(a, n, o, k, forward))
 
     def numerical(self, x, all_outputs):
-        """[one array per output]: row i, column j: how output element j follows input element i."""
+        """[one array per output]: row i, column j: the derivative of output element j by input element i."""
         array = x._array()
         jacobians = [np.zeros((array.size, y._data.size), y._data.dtype) for y in all_outputs]
         for i, where in enumerate(np.ndindex(array.shape)):
@@ -205,7 +205,7 @@ class _Check:
         return [np.array(y._data) for y in _tuple(self.func(*self.inputs))]
 
     def check_same_kind(self, a, b, where=None):
-        """Raise AssertionError if moving the inputs changed the shape or dtype of an output."""
+        """Raise AssertionError if perturbing the inputs changed the shape or dtype of an output."""
         on = f"on index {where} " if where is not None else ""
         for what, one, other in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
             if one != other:
@@ -215,10 +215,10 @@ class _Check:
                 )
 
     def by_gradients(self, y, rows=None):
-        """[one array per input] of the output `y`, from backward passes, made twice to see that they agree."""
+        """[one array per input] of the output `y`, from backward passes, run twice to check that they agree."""
         first, sizes_ok, types_ok = self.rows(y, rows)
         second, _, _ = self.rows(y, rows)
-        # PyTorch swaps these two, so it is dtypes that are always checked, and called sizes.
+        # PyTorch swaps these two: dtypes are always checked, and called sizes.
         if not sizes_ok and self.check_dtypes:
             raise GradcheckError("Gradient has dtype mismatch")
         if not types_ok:
@@ -259,13 +259,13 @@ class _Check:
         return jacobians
 
     def tangents(self, k, direction):
-        """The tangents of all outputs when only input `k` moves."""
+        """The tangents of all outputs when only input `k` has a tangent."""
         zeros = [np.zeros(x._data.shape, x._data.dtype) for x in self.leaves]
         zeros[k] = direction.reshape(zeros[k].shape).astype(zeros[k].dtype)
         return self.pushed(zeros)
 
     def pushed(self, directions):
-        """The tangents of all outputs when the inputs move in these directions; None for one without a tangent."""
+        """The tangents of all outputs for these tangents of the inputs; None for an output without one."""
         from . import forward_ad
 
         with forward_ad.dual_level():
@@ -281,7 +281,7 @@ class _Check:
     # -- fast mode ------------------------------------------------------------------------------------
 
     def compare_fast(self, all_outputs, outputs, forward):
-        """V @ J @ u (forward: J @ u) from both sides, for random u and v."""
+        """Compare v @ J @ u (forward: J @ u) both ways, for random u and v."""
         random = np.random.default_rng(0)
         us = [_direction(x, random) for x in self.leaves]
         places = [i for i, y in enumerate(all_outputs) if y.requires_grad]
@@ -308,7 +308,7 @@ class _Check:
                     )
 
     def numerical_along(self, x, u):
-        """How all outputs move when `x` moves along `u`."""
+        """The numerical derivative of all outputs when `x` is perturbed along `u`."""
         array = x._array()
         before = array.copy()
         step = (u * self.eps).reshape(array.shape)
@@ -322,7 +322,7 @@ class _Check:
         return [((b - a) / (2 * self.eps)).reshape(-1) for a, b in zip(low, high, strict=True)]
 
     def slow_report(self, all_outputs, i, k, forward):
-        """The whole Jacobians, for the message of a failure of fast mode."""
+        """The whole Jacobians, for the error message when fast mode fails."""
         n = self.numerical(self.leaves[k], all_outputs)[i]
         if forward:
             a = self.by_tangents(k, all_outputs)[i]
@@ -345,7 +345,7 @@ class _Check:
     # -- what backward does with zero and with nothing ------------------------------------------------
 
     def check_scaling(self, outputs):
-        """Zero gradients in must give zero gradients out, of the right kind."""
+        """Zero gradients in must give zero gradients out, of the right shape and type."""
         zeros = [wrap(np.zeros(y._data.shape, y._data.dtype)) for y in outputs]
         for g, x in zip(_grad(outputs, self.leaves, zeros, allow_unused=True), self.leaves, strict=True):
             if g is None:
@@ -358,14 +358,14 @@ class _Check:
                 raise GradcheckError("grad is incorrect size")
 
     def check_undefined(self, outputs):
-        """Backward must cope with gradients that nobody sent: with all missing, and with each one missing."""
+        """Backward must handle missing gradients: with all missing, and with each one missing."""
         self.check_missing(lambda _: True)
         if len(outputs) > 1:
             for i in range(len(outputs)):
                 self.check_missing(lambda k, i=i: k == i)
 
     def check_undefined_forward(self):
-        """For each input in turn: no tangent must do what a tangent of zeros does."""
+        """For each input in turn: having no tangent must be the same as a tangent of zeros."""
         random = np.random.default_rng(0)
         directions = [_direction(x, random).reshape(x._data.shape) for x in self.leaves]
         for k, x in enumerate(self.leaves):
@@ -383,7 +383,7 @@ class _Check:
     # -- many at once ---------------------------------------------------------------------------------
 
     def check_batched(self, i, y):
-        """Two gradients of output `i` as a batch must give what they give one after the other."""
+        """Two gradients of output `i` as a batch must give the same results as one after the other."""
         seeds = _two_like(y)
 
         def gradients(v, batched=False):
@@ -398,7 +398,7 @@ class _Check:
             _check_batch(g, each, i, k, _BATCHED)
 
     def check_batched_tangents(self, k, x):
-        """Two tangents of argument `k` as a batch must give what they give one after the other."""
+        """Two tangents of argument `k` as a batch must give the same results as one after the other."""
         tangents = _two_like(x)
 
         def pushed(t):
@@ -421,7 +421,7 @@ class _Check:
                 _check_batch(Registry.functions["stack"](got), expected, i, i, _BATCHED_TANGENTS)
 
     def check_missing(self, missing):
-        """Backward with the gradient of the outputs for which `missing` is true cut off, and zero for the others."""
+        """Run backward with the gradients of outputs cut off where `missing` is true, and zero for the others."""
         outputs = _differentiable(self.func(*self.inputs))
         outputs = [_cut(y) if missing(i) else y for i, y in enumerate(outputs)]
         zeros = [wrap(np.zeros(y._data.shape, y._data.dtype)) for y in outputs]
@@ -442,7 +442,7 @@ class _Check:
 
 
 class UndefinedGradBackward(Node):
-    """Passes nothing on, whatever comes in; gradcheck puts it behind an output to see what backward does then."""
+    """Passes no gradient on; gradcheck puts it behind an output to test how backward handles that."""
 
     __slots__ = ()
 
@@ -472,7 +472,7 @@ def _mismatch(analytical, numerical, output, place, forward):
 
 
 def _drawn(y, gaps):
-    """Random numbers like `y` to be differentiated by, from the default generator; with `gaps`, every second one in memory."""
+    """A random gradient like `y` from the default generator; with `gaps`, not contiguous in memory."""
     step = 2 if gaps and y._data.size > 1 else 1
     numbers = rng_of().uniform(-1, 1, (*y.shape, step), y._data.dtype)
     return wrap(numbers[..., 0]).requires_grad_()
@@ -484,7 +484,7 @@ def _two_like(t):
 
 
 def _check_batch(together, alone, output, place, text):
-    """Raise GradcheckError if the derivatives of a batch are not those of its entries. None: there is no dependence."""
+    """Raise GradcheckError if the derivatives of a batch are not those of its entries. None means no dependence."""
     if together is None:
         return
     expected = Registry.functions["stack"](alone)

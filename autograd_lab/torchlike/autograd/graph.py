@@ -1,4 +1,4 @@
-"""Tools that look at the graph, or ride along with it (torch.autograd.graph)."""
+"""Tools that inspect the graph or hook into it (torch.autograd.graph)."""
 
 import weakref
 from collections import namedtuple
@@ -11,11 +11,11 @@ from .variable import INFERENCE, Variable, bump_version, edge_of, pair_of, wrap
 
 
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=(None,))):
-    """A place in the graph that a gradient can be asked for, or sent to, like a tensor's (torch.autograd.graph.GradientEdge)."""
+    """A place in the graph that can be used like a tensor in backward and grad (torch.autograd.graph.GradientEdge)."""
 
 
 def get_gradient_edge(tensor):
-    """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if it requires none."""
+    """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if the tensor does not require grad."""
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
@@ -28,7 +28,7 @@ def get_gradient_edge(tensor):
 
 
 def meaning_of(edge):
-    """The shape and NumPy dtype of the gradients that pass an edge, or (None, None) for one put together by hand."""
+    """The shape and NumPy dtype of gradients at an edge, or (None, None) for an edge made by hand."""
     if isinstance(edge.node, AccumulateGrad):
         return edge.node.variable._data.shape, edge.node.variable._data.dtype
     return getattr(edge, "meaning", (None, None))
@@ -59,7 +59,7 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Keep saved tensors on the CPU, which is where they are anyway (torch.autograd.graph.save_on_cpu)."""
+    """Keep saved tensors on the CPU, where they are anyway (torch.autograd.graph.save_on_cpu)."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
         super().__init__(lambda t: (t.device, t), lambda packed: packed[1])
@@ -113,15 +113,15 @@ class _MultiHandle(RemovableHandle):
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """One hook for the gradients of several tensors; returns a handle.
 
-    With mode="all", fn(list) is called when every gradient that the running pass computes has arrived; None stands for
-    the others. With mode="any", fn(grad) is called for the first one to arrive. Either happens once in each pass.
+    With mode="all", fn(list) is called when every gradient that the running pass computes has arrived; None takes the place of the others.
+    With mode="any", fn(grad) is called for the first one to arrive. Both happen at most once in each pass.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
         return _MultiHandle(tuple(_first_of(tensors, fn)))
     nodes = [_node_behind(t) for t in tensors]
-    arrived = {}  # id of the running pass -> [how many are still awaited, the gradients]
+    arrived = {}  # id of the running pass -> [number still awaited, the gradients]
 
     def hook_for(place):
         def hook(grad):
@@ -167,7 +167,7 @@ def _node_behind(t):
 
 
 def _will_run(run, node):
-    """Whether the pass `run` computes the gradient that arrives at `node`. That of a lone root is given, not computed."""
+    """Whether the pass `run` computes the gradient that arrives at `node`. The gradient of a lone root is given, not computed."""
     if node is run.root:
         return False
     if run.needed is None:
@@ -181,7 +181,7 @@ def _will_run(run, node):
 
 
 def queue_callback(fn):
-    """Call fn() when the backward pass that is running has ended (torch.autograd.Variable._execution_engine.queue_callback).
+    """Call fn() after the running backward pass has ended (torch.autograd.Variable._execution_engine.queue_callback).
 
     Raises RuntimeError if none is.
     """
@@ -193,7 +193,7 @@ def queue_callback(fn):
 
 
 class _Handle:
-    """What a node keeps of a tensor saved under allow_mutation_on_saved_tensors."""
+    """What a node saves for a tensor under allow_mutation_on_saved_tensors."""
 
     __slots__ = ("__weakref__",)
 
@@ -201,8 +201,8 @@ class _Handle:
 class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch's name
     """Inside, a saved tensor may be written in place: it is copied just before, and backward uses the copy.
 
-    Forward and backward must both run inside. Entering gives an object with the copies made (`cloned`) and the saved
-    tensors that nobody wrote to (`original`).
+    Forward and backward must both run inside. Entering returns an object with the copies made (`cloned`) and the saved tensors that were
+    not written (`original`).
     """
 
     def __init__(self):
@@ -211,7 +211,7 @@ class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch
         self._hooks = saved_tensors_hooks(self._pack, self._unpack)
 
     def _pack(self, t):
-        t._shared_box()  # what is written to is recognized by it
+        t._shared_box()  # identifies the tensor that is written to
         for handle, saved in self.original.items():
             if saved is t:
                 return handle
@@ -228,7 +228,7 @@ class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch
         return self.cloned[handle] if handle in self.cloned else self.original[handle]
 
     def before_write(self, t):
-        """The memory of `t` is about to change: copy every saved tensor that lies in it."""
+        """The memory of `t` is about to change: copy every saved tensor in it."""
         for handle, saved in list(self.original.items()):
             if saved._box is t._box:
                 self.cloned[handle] = wrap(saved._data.copy())
@@ -254,7 +254,7 @@ class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch
 
 
 def increment_version(tensor):
-    """Count a write to the memory of `tensor` (or of several) that the library did not see."""
+    """Count a write to the memory of `tensor` (or of several tensors) that happened outside of the library."""
     if isinstance(tensor, Variable):
         tensor = (tensor,)
     try:

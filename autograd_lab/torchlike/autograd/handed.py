@@ -1,7 +1,7 @@
-"""What passes between the engine and the user's code: gradients that hooks are handed and give back, nodes called by hand.
+"""The boundary between the engine and the user's code: gradients handed to hooks and returned by them, nodes called by hand.
 
-The engine computes with arrays, the user sees tensors. What is one array for the engine is one tensor for the user, and whoever
-writes into it changes every message that lies in the same memory: `a + b` sends one array to both.
+The engine computes with arrays, the user sees tensors. One array in the engine is one tensor to the user, and writing into it changes every
+message that shares its memory: `a + b` sends one array to both operands.
 """
 
 import functools
@@ -13,7 +13,7 @@ from .variable import Variable
 
 
 def as_tensors(grads):
-    """Gradients as the user may see them: what is one array is one tensor."""
+    """Gradients as Tensors for user code: one array becomes one tensor."""
     made = {}
     for g in grads:
         if id(g) not in made:
@@ -22,10 +22,10 @@ def as_tensors(grads):
 
 
 def hand(run, node, stage, grads, context=()):
-    """Gradients of the pass `run` as user code may see them, noted before it can change them.
+    """Gradients of the pass `run` as Tensors for user code, noted before it can change them.
 
-    stage    where that code is attached: "tensor", "pre", "post" or "post_accumulate"
-    context  more gradients that it is shown, and whose places it cannot take
+    stage    where the code is attached: "tensor", "pre", "post" or "post_accumulate"
+    context  more gradients that it sees but cannot replace
     """
     if run.watch is not None:
         run.watch.handing(run, node, stage, grads, context)
@@ -33,7 +33,7 @@ def hand(run, node, stage, grads, context=()):
 
 
 def take_back(run, node, stage, grads, given, after, nr=0):
-    """The gradients `after` that user code made of `grads`, which it saw as the tensors `given`, in the form the pass computes with.
+    """The gradients `after` that user code returned for `grads`, which it saw as the tensors `given`, converted back for the pass.
 
     nr   of a tensor hook: the output of `node` that the gradient belongs to
     """
@@ -44,9 +44,9 @@ def take_back(run, node, stage, grads, given, after, nr=0):
 
 
 def put_back(run, grads, given):
-    """See to it that what user code wrote into the tensors `given` is in the messages of `run`.
+    """Make sure that what user code wrote into the tensors `given` reaches the messages of `run`.
 
-    It is, where they share memory. A NumPy scalar has none: the new one takes the place of the old one wherever that is under way.
+    Where they share memory it does. A NumPy scalar shares none: the new one replaces the old one in every waiting message.
     """
     for g, t in zip(grads, given, strict=True):
         if g is not None and g is not t and t._data is not g:
@@ -61,7 +61,7 @@ def put_back(run, grads, given):
 
 
 def formula(node, g, values, by_hand):
-    """The rule of `node` on Tensors, in a pass that is recorded or because the user calls the node, with PyTorch's own steps."""
+    """The rule of `node` on Tensors, in a recorded pass or because the user calls the node, with PyTorch's own steps."""
     if not by_hand:
         return in_formula(type(node), recorded_vjp(type(node)), node, g, *values)
     state = THREAD.state
@@ -75,12 +75,12 @@ def formula(node, g, values, by_hand):
 
 
 def recorded_vjp(rule):
-    """The VJP of a rule for Tensors: where PyTorch records other steps than the formula's own, those."""
+    """The VJP of a rule on Tensors: PyTorch's steps where they differ from the formula's."""
     return PARITY.get(rule) or rule.vjp
 
 
 PARITY: dict = {}
-"""{rule: its VJP for Tensors} of rules of the core whose formula PyTorch records in other steps; ops/parity.py fills it."""
+"""{rule: its VJP for Tensors} for rules of the core that PyTorch records in other steps; ops/parity.py fills it."""
 
 
 __all__ = ["PARITY", "as_tensors", "formula", "hand", "put_back", "recorded_vjp", "take_back"]

@@ -1,8 +1,8 @@
-"""Hooks that PyTorch has besides those of core/hooks.py: of nodes, and after accumulation; and its checks of what they return.
+"""PyTorch's hooks beyond those of core/hooks.py: of nodes, and after accumulation; and the checks of what they return.
 
 For a non-leaf they run in this order: tensor hooks, then the capture of retain_grad, then the node's pre-hooks, the
 node, its post-hooks. For a leaf: tensor hooks, pre-hooks of its AccumulateGrad, accumulation, post-accumulate hooks,
-post-hooks. Each sees what the ones before it changed.
+post-hooks. Each sees the changes of the ones before it.
 """
 
 import itertools
@@ -19,7 +19,7 @@ _ids = itertools.count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook out, as does leaving a `with` block.
 
-    `flags` are sets in which the id of the hook is noted until then. A copy of the handle belongs to the copy of the hooks.
+    `flags` are sets that contain the id of the hook until then. A copy of the handle belongs to the copy of the hooks.
     """
 
     def __init__(self, hooks, fn=None, flags=()):
@@ -55,9 +55,9 @@ class RemovableHandle:
 
 
 def run_tensor_hooks(hooks, g):
-    """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it.
+    """Pass `g` (a Tensor or None) through each tensor hook in turn; returns the result.
 
-    Raises TypeError if a hook returns something that is no Tensor, RuntimeError if the shape changed.
+    Raises TypeError if a hook returns something that is not a Tensor, RuntimeError if the shape changed.
     """
     for fn in list(hooks.values()):
         result = fn(g)
@@ -68,7 +68,7 @@ def run_tensor_hooks(hooks, g):
 
 
 def run_post_accumulate_hooks(leaf):
-    """Call the hooks that run when `.grad` of `leaf` has been written. Raises RuntimeError if one returns another tensor."""
+    """Call the hooks that run after `.grad` of `leaf` was written. Raises RuntimeError if one returns another tensor."""
     for fn in list(leaf._meta.post_accumulate_hooks.values()):
         result = fn(leaf)
         check_value(fn, leaf, result)
@@ -81,12 +81,12 @@ def add_hook(hooks, hook, prepend=False, flags=()):
     before = list(hooks) if prepend else ()
     handle = RemovableHandle(hooks, hook, flags)
     for key in before:
-        hooks[key] = hooks.pop(key)  # behind the new one
+        hooks[key] = hooks.pop(key)  # after the new one
     return handle
 
 
 def check_value(fn, g, result):
-    """Check what the hook `fn` returned in place of the gradient `g`: a Tensor of the same shape and dtype, or None."""
+    """Check what the hook `fn` returned for the gradient `g`: a Tensor of the same shape and dtype, or None."""
     if result is None:
         return
     if g is None:
@@ -103,7 +103,7 @@ def check_value(fn, g, result):
 
 
 def run_node_hooks(hooks, grads, *context):
-    """Give the tuple `grads` (and `context`) to each hook of a node in turn; return what became of it.
+    """Pass the tuple `grads` (and `context`) through each hook of a node in turn; returns the result.
 
     Raises TypeError if a hook returns anything but None or a tuple of Tensors and None, RuntimeError if these do not fit.
     """

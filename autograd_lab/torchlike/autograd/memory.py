@@ -1,8 +1,8 @@
-"""Memory: where the elements of tensors lie, and whether several of them are one number.
+"""Memory: where the elements of tensors are, and whether several of them share one number.
 
-A tensor is a piece of memory seen with a size, strides and an offset. Writing in place asks whether elements share a place
-(an expanded tensor) or overlap with what is read. A gradient that goes back through a view is laid out as the tensors were,
-so that the view's size, strides and offset find the same elements in it.
+A tensor is a piece of memory with a size, strides and an offset. In-place writes check whether elements share memory (an expanded tensor)
+or overlap with what is read. A gradient that goes back through a view is laid out like the tensors were, so that the view's size, strides
+and offset select the same elements in it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from .variable import Variable, wrap
 
 
 def shares_places(t):
-    """Whether several elements of `t` are one number in memory, as in an expanded tensor."""
+    """Whether several elements of `t` share one number in memory, as in an expanded tensor."""
     memory = t._data
     return (
         isinstance(memory, np.ndarray)
@@ -25,7 +25,7 @@ def shares_places(t):
 
 
 def overlap_error():
-    """The error of writing to a tensor that shares places."""
+    """The error for writing to a tensor whose elements share memory."""
     return RuntimeError(
         "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
         "clone() the tensor before performing the operation."
@@ -33,7 +33,7 @@ def overlap_error():
 
 
 def settled(t, data):
-    """`data` as it can be written to a `t` that shares places: of the elements of one place, those that changed win."""
+    """`data` prepared for writing to a `t` whose elements share memory: of elements with the same address, those that changed win."""
     memory = t._data
     size, stride = memory.shape, t.stride()
     where = seen(np.arange(span(size, stride)), size, stride, 0)
@@ -45,7 +45,7 @@ def settled(t, data):
 
 
 def same_elements(a, b):
-    """Whether two tensors are the same elements of one memory, in the same order."""
+    """Whether two tensors are the same elements of the same memory, in the same order."""
     if a is b or a._box is None or a._box is not b._box:
         return a is b
     x, y = a._array(), b._array()
@@ -60,22 +60,22 @@ def check_overlap(t, others):
 
 
 def check_partly(t, others):
-    """Raise RuntimeError if `t`, which is to be written, shares some memory with one of `others` that is not the same elements."""
+    """Raise RuntimeError if `t`, about to be written, partially overlaps with one of `others`."""
     box = t._box
-    if box is not None:  # somebody may share this memory
+    if box is not None:  # this memory may be shared
         for o in others:
             if o._box is box and o is not t and _shares_memory(t, o) and not _same_places(t, o):
                 raise overlapping()
 
 
 def check_apart(t, others):
-    """Raise RuntimeError if `t`, which is to be written, shares any memory with `others`, itself among them."""
+    """Raise RuntimeError if `t`, about to be written, shares any memory with `others`, even as the same tensor."""
     if any(o is t or _shares_memory(t, o) for o in others):
         raise overlapping()
 
 
 def overlapping():
-    """The error of writing to a tensor some of whose memory is read at the same time."""
+    """The error for writing to a tensor some of whose memory is being read."""
     return RuntimeError(
         "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
         "location. Please clone() the tensor before performing the operation."
@@ -83,7 +83,7 @@ def overlapping():
 
 
 def _shares_memory(t, o):
-    """Whether two tensors, both without gaps (of others nobody asks), have some memory in common."""
+    """Whether two tensors without gaps share some memory (others are not checked)."""
     a, b = t._data, o._data
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or not (a.size and b.size):
         return False
@@ -96,7 +96,7 @@ def _shares_memory(t, o):
 
 
 def _same_places(t, o):
-    """Whether two tensors without gaps are the same elements of one memory, in the same order."""
+    """Whether two tensors without gaps are the same elements of the same memory, in the same order."""
     a, b = t._array(), o._array()
     return a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes and t.stride() == o.stride()
 
@@ -113,12 +113,12 @@ def has_no_gaps(a):
 
 # -- the memory of a gradient -------------------------------------------------------------------------
 #
-# A gradient that goes back through a view is laid out in memory as the tensors were, so that the same sizes, strides and
-# offset find the same elements in it. The functions take arrays (an ordinary pass) and Tensors (create_graph) alike.
+# A gradient that goes back through a view is laid out in memory like the tensors were, so that the same size, strides and offset select the
+# same elements in it. The functions take both arrays (an ordinary pass) and Tensors (create_graph).
 
 
 def geometry(t):
-    """How the tensor `t` lies in memory: size, stride, and offset, counted in elements."""
+    """The memory layout of the tensor `t`: size, stride and offset, counted in elements."""
     return t._array().shape, t.stride(), t._storage_offset()
 
 
@@ -130,23 +130,23 @@ def place_in(base, t):
 
 
 def span(size, stride, offset=0):
-    """How many elements of memory a tensor of that geometry reaches over."""
+    """How many elements of memory a tensor of that geometry spans."""
     return 0 if 0 in size else offset + 1 + sum([(n - 1) * s for n, s in zip(size, stride, strict=True)])
 
 
 def seen(memory, size, stride, offset):
-    """The flat `memory` (of a Tensor: the memory behind it) as a view of that geometry."""
+    """A view of that geometry of the flat `memory` (for a Tensor: of the memory behind it)."""
     if isinstance(memory, Variable):
         return memory.as_strided(size, stride, offset)
     if offset < 0 or span(size, stride, offset) > memory.size:
         raise beyond(size, stride, offset, memory)
     step = memory.itemsize
-    start = min(offset, memory.size)  # a view without elements may begin behind the end, but not NumPy's
+    start = min(offset, memory.size)  # a view without elements may begin past the end, except in NumPy
     return np.ndarray(size, memory.dtype, memory, start * step, [s * step for s in stride])
 
 
 def beyond(size, stride, offset, memory):
-    """The error of a geometry that reaches beyond the flat array `memory`."""
+    """The error for a geometry that goes beyond the flat array `memory`."""
     if offset < 0:
         return RuntimeError(f"Tensor: invalid storage offset {offset}")
     return RuntimeError(
@@ -157,7 +157,7 @@ def beyond(size, stride, offset, memory):
 
 
 def put(part, values):
-    """Write `values`, or a number, over `part`, a view of what the formula itself has made."""
+    """Write `values`, or a number, over `part`, a view of something the formula itself has made."""
     if not isinstance(part, Variable):
         part[...] = values
     elif isinstance(values, Variable):
@@ -167,7 +167,7 @@ def put(part, values):
 
 
 def copied(g, size, stride, place):
-    """A copy of `g` that lies in memory as its tensor does, and the view of it that has the geometry `place` (see `place_in`)."""
+    """A copy of `g` in the memory layout of its tensor, and the view of it with the geometry `place` (see `place_in`)."""
     if isinstance(g, Variable):
         whole = g.new_empty_strided(size, stride).copy_(g)
         return whole, seen(whole, *place)
@@ -178,7 +178,7 @@ def copied(g, size, stride, place):
 
 
 def repeats_places(size, stride):
-    """Whether a tensor of that geometry may hold one place of memory as several elements (torch: maybe_overlapping_memory)."""
+    """Whether elements of a tensor of that geometry may share memory (torch: maybe_overlapping_memory)."""
     reach = 0
     for step, n in sorted(zip(stride, size, strict=True)):
         if n != 1:
@@ -189,7 +189,7 @@ def repeats_places(size, stride):
 
 
 def added(memory, size, stride, offset, g):
-    """`memory` with `g` added to its places of that geometry, which may be the same for several elements."""
+    """`memory` with `g` added at that geometry, where several elements may have the same address."""
     where = seen(np.arange(memory.shape[0]), size, stride, offset).reshape(-1)
     if isinstance(memory, Variable):
         return memory.index_add_(0, wrap(where), g.reshape(-1))
@@ -198,7 +198,7 @@ def added(memory, size, stride, offset, g):
 
 
 def shared_out(memory, size, stride, offset):
-    """`memory` with each place divided by the number of elements that a tensor of that geometry has there."""
+    """`memory` with each number divided by the count of elements that a tensor of that geometry has at its address."""
     where = seen(np.arange(memory.shape[0]), size, stride, offset).reshape(-1)
     count = np.bincount(where, minlength=memory.shape[0]).clip(1)
     if isinstance(memory, Variable):

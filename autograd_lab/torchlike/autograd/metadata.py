@@ -1,8 +1,8 @@
-"""What a gradient must look like: as the tensor did when the graph met it.
+"""The expected shape and type of a gradient: those of the tensor when the graph was recorded.
 
-A formula gives a gradient of the right shape by itself, unless somebody changed what it reads: `t.data = other` can give a tensor
-another shape or type while its graph lives. Then a gradient that broadcasting made larger is summed, and any other shape is
-refused; another type is converted, also to the one that `t.grad_dtype` asks for.
+A formula computes a gradient of the right shape by itself, unless its inputs were changed: `t.data = other` can give a tensor another shape
+or type while its graph is alive. Then a gradient that is larger by broadcasting is summed, and any other shape is refused; another type is
+converted, also to the one that `t.grad_dtype` requests.
 """
 
 import weakref
@@ -13,12 +13,13 @@ from .modes import THREAD
 from .variable import OWN_TYPE, pair_of
 
 EXPECTED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-"""{node: {output_nr: (shape, dtype)}} where that is not what the formulas make: `.data` was replaced by another shape or type, or
-`grad_dtype` was set (None: any type)."""
+"""{node: {output_nr: (shape, dtype)}} where formulas compute something else: `.data` was replaced by another shape or type, or `grad_dtype`
+was set (None: any type).
+"""
 
 
 def note_replaced(t, data):
-    """Note what gradients for `t` look like, for its `.data` is about to become `data`.
+    """Note the shape and type of gradients for `t`, because its `.data` is about to become `data`.
 
     A leaf of another type gets a new accumulator with its next operation, as in PyTorch; one of another shape does not.
     """
@@ -45,7 +46,7 @@ def gradient_type(t):
 
 
 def set_gradient_type(t, dtype):
-    """Ask for gradients of `dtype` (None: of any type) for the leaf `t`, also from graphs that are there already."""
+    """Request gradients of `dtype` (None: of any type) for the leaf `t`, also from existing graphs."""
     meta = t._ensure_meta()
     have = None if meta.grad is None else meta.grad._data.dtype
     if dtype is not None and have is not None and have != dtype.np:
@@ -61,27 +62,27 @@ def set_gradient_type(t, dtype):
 
 
 def note_type(node):
-    """Note that the leaf of the accumulator `node` wants gradients of its `grad_dtype`."""
+    """Note that the leaf of the accumulator `node` expects gradients of its `grad_dtype`."""
     leaf = node.variable
     shape, _ = EXPECTED.get(node, {}).get(0, (leaf._data.shape, None))
     EXPECTED[node] = {0: (shape, leaf._meta.grad_dtype)}
 
 
 def expected_in(nodes):
-    """The part of EXPECTED that is about some `nodes`, or None."""
+    """The entries of EXPECTED for some `nodes`, or None."""
     alive = [ref() for ref in EXPECTED.keyrefs()]
     return {node: EXPECTED[node] for node in alive if node in nodes} or None
 
 
 def summed(g, shape):
-    """`sum_to` in the rule of a node, for a pass. Where the user calls a node, PyTorch leaves the copies unsummed, and so does this."""
+    """`sum_to` in the rule of a node, for a pass. If the user calls a node, PyTorch does not sum the broadcast copies, nor does this."""
     return g if g.shape == shape or THREAD.state.calling else sum_to(g, shape)
 
 
 def fitted(g, shape, dtype, i, sender=""):
     """The gradient `g`, the `i`-th result of the function `sender`, for a tensor of `shape` and `dtype`.
 
-    Raises RuntimeError if it has another shape than this and does not come from it by broadcasting.
+    Raises RuntimeError if it has another shape that cannot come from broadcasting this one.
     """
     if g.shape != shape:
         lead = len(g.shape) - len(shape)
@@ -101,10 +102,10 @@ def fitted(g, shape, dtype, i, sender=""):
 
 
 def fitted_to(t, edge, g, run):
-    """The same for what arrived at `t` by way of `edge` in another shape, when the pass `run` has lost sight of its sender."""
+    """The same for a gradient of another shape that arrived at `t` through `edge`, when the pass `run` no longer knows its sender."""
     node, nr = edge
     if nr in EXPECTED.get(node, ()):
-        return g  # the engine has seen to it
+        return g  # the engine has converted it
     data = t._data
     for sender in run.deps if run is not None else ():
         for i, at in enumerate(sender.next_functions):

@@ -1,4 +1,4 @@
-"""The switches that PyTorch has besides those of core/modes.py: inference mode, anomaly mode, hooks on saved tensors, and more."""
+"""PyTorch's switches beyond those of core/modes.py: inference mode, anomaly mode, hooks on saved tensors, and more."""
 
 import contextvars
 import functools
@@ -35,9 +35,7 @@ class State(core.State):
 
     def __init__(self):
         super().__init__()
-        self.asked = (
-            False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
-        )
+        self.asked = False  # what is_grad_enabled returns in inference mode, where nothing is recorded anyway
         self.inference = False
         self.calling = False  # whether the user calls a node: see Node.__call__
         self.saved_hooks = []  # pairs (pack, unpack), innermost last
@@ -47,17 +45,15 @@ class State(core.State):
         self.anomaly = False
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
-        self.again = (
-            False  # whether what runs now runs again on the same graph, as under vmap: passes keep it
-        )
-        self.running = None  # the backward pass that is being run
-        self.transforms = ()  # which of torch.func run the function that is being called, outermost first
+        self.again = False  # whether the current code will run again on the same graph, as under vmap: passes retain it
+        self.running = None  # the running backward pass
+        self.transforms = ()  # the transforms of torch.func that are running, outermost first
         self.mutation = (
-            None  # the open allow_mutation_on_saved_tensors, which is told before memory is written
+            None  # the active allow_mutation_on_saved_tensors, which is told before memory is written
         )
         (self.quiet,) = self.run(
             contextvars.copy_context
-        ).items()  # NumPy's variable for its warnings, and what it holds in `run`
+        ).items()  # NumPy's context variable for warnings, and its value in `run`
 
     def refresh(self):
         """Recompute `special` after a change."""
@@ -86,7 +82,7 @@ class State(core.State):
 
 
 CLASSES["State"] = State
-THREAD.state = State()  # the one of the core that was there is not in use yet
+THREAD.state = State()  # the core's State is not in use yet
 
 
 def is_grad_enabled():
@@ -102,8 +98,8 @@ def is_inference_mode_enabled():
 class _Switch:
     """A mode that works as `with mode():` and as `@mode()`, on functions and generators.
 
-    A decorated generator has the mode only while it runs, not while its consumer does. A decorated coroutine does not have it
-    at all, as in PyTorch: calling it only makes the coroutine, and awaiting that happens outside.
+    A decorated generator has the mode only while it runs, not while its consumer does. A decorated coroutine never has it, as in PyTorch:
+    calling it only creates the coroutine, which is awaited outside.
     """
 
     def clone(self):
@@ -224,7 +220,7 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
 
 
 class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
-    """Has no effect, for a backward pass runs in one thread here (torch.autograd.set_multithreading_enabled)."""
+    """Has no effect: here a backward pass runs in one thread (torch.autograd.set_multithreading_enabled)."""
 
     def __init__(self, mode):
         self.mode = bool(mode)
@@ -237,7 +233,7 @@ class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
 
 
 class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
-    """Like `no_grad`, and what is made inside keeps no version and may never enter a graph (torch.inference_mode)."""
+    """Like `no_grad`; tensors made inside have no version counter and may never enter a graph (torch.inference_mode)."""
 
     def __new__(cls, mode=True):
         switch = object.__new__(cls)

@@ -1,4 +1,4 @@
-"""What nodes have besides core/node.py because PyTorch's have it: hooks of their own, notes, values read as PyTorch stores them."""
+"""PyTorch's additions to core/node.py: node hooks, metadata, saved values read as PyTorch stores them."""
 
 import numpy as np
 
@@ -22,12 +22,12 @@ UNSIGNED = ("dim", "dim0", "dim1", "index", "start_dim", "end_dim")
 
 
 def kept(node, name, value):
-    """How a plain value reads back through _saved_<name>: PyTorch stores dims unsigned."""
+    """The value of a plain argument as `_saved_<name>` returns it: PyTorch stores dims unsigned."""
     return value + 2**64 if name in UNSIGNED and isinstance(value, int) and value < 0 else value
 
 
 def restore(node, i, t):
-    """Saved tensor `i` as the user knew it, which moves as that did."""
+    """Saved tensor `i` as the user knows it, with its tangents."""
     out = _restored(node, i, t)
     dual = THREAD.state.dual
     if dual is not None and out is not t:
@@ -38,8 +38,8 @@ def restore(node, i, t):
 def call(node, *grads):
     """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
 
-    What the rule gives is all: to sum a gradient over the dims along which its operand was broadcast is the engine's work.
-    Raises TypeError for another number of gradients, or if one of them is not a Tensor.
+    Only the rule runs: summing a gradient over the dims along which its operand was broadcast is the engine's job. Raises TypeError if the
+    number of gradients is wrong, or if one of them is not a Tensor.
     """
     count = 1 if node.plain else node.n_outputs
     if len(grads) != count:
@@ -55,7 +55,7 @@ Node.kept, Node.modified_text, Node.restore, Node.__call__ = kept, modified_text
 
 
 def packing_order(node, count):
-    """The numbers of `count` saved values in the order in which PyTorch packs them: operands by name, then results."""
+    """The indices of `count` saved values in the order in which PyTorch packs them: operands by name, then results."""
     names = node.saves
     return sorted(
         range(count),
@@ -64,7 +64,7 @@ def packing_order(node, count):
 
 
 def names_of(node):
-    """What `dir` tells: of the saved values those that the class itself names."""
+    """The names for `dir`: of the saved values, those that the class itself declares."""
     names = [n for n in object.__dir__(node) if not n.startswith(("_saved_", "_raw_saved_"))]
     shown = ["_saved_" + n for n in (*node.saves, *node.keeps, *node.shows)]
     return [*names, *shown, *["_raw_saved_" + n for n in node.saves]]
@@ -96,23 +96,23 @@ extend(
     _sequence_nr=sequence_nr,
     metadata=metadata,
     packing_order=packing_order,
-    plain_numbers=True,  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
+    plain_numbers=True,  # whether a number in `vjp` stays a plain number under create_graph; see formulas.py
     register_hook=register_hook,
     register_prehook=register_prehook,
-    rounds_numbers=False,  # whether a number beside halves becomes one first
-    skips_undefined=True,  # with no gradient coming in, none goes out and the rule is not asked
-    whole_pass=None,  # what may do the work of the engine where this node is all there is between a root and the leaves
-    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without a copy
-    widens=True,  # whether halves are computed in single precision
+    rounds_numbers=False,  # whether a number next to float16 is rounded to float16 first
+    skips_undefined=True,  # without an incoming gradient none goes out, and the rule does not run
+    whole_pass=None,  # replaces the engine if this node is all there is between a root and the leaves
+    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without copying
+    widens=True,  # whether float16 is computed in single precision
 )
 for _fn in (register_hook, register_prehook):
     _fn.__qualname__ = "Node." + _fn.__name__
 
 
 def laid_out_like(x, dtype):
-    """Zeros for the gradient of a leaf: in the order of the leaf's own, if that has no gaps and no overlaps.
+    """Zeros for the gradient of a leaf: in the leaf's memory order if it has no gaps and no overlaps.
 
-    Not just any memory, for a watcher is shown what a write finds.
+    Not uninitialized memory, because a watcher sees the contents before a write.
     """
     own = np.zeros_like(x, dtype, subok=False)
     return own if own.strides == x.strides else np.zeros(x.shape, dtype)
@@ -144,7 +144,7 @@ class AccumulateGrad(core.AccumulateGrad):
         return 2**64 - 1
 
     def __call__(self, *grads):
-        """Add a gradient to `.grad` of the leaf by hand; the hooks that run after that are called, and no others."""
+        """Add a gradient to `.grad` of the leaf by hand; only post-accumulate hooks are called."""
         super().__call__(*grads)
         if self.variable._meta.post_accumulate_hooks:
             run_post_accumulate_hooks(self.variable)
@@ -171,8 +171,10 @@ class AccumulateGrad(core.AccumulateGrad):
         return super().vjp(g)
 
     def is_gone(self, leaf):
-        """Whether nothing is to be added: detach_() made the leaf a constant. Raises RuntimeError if a write gave it a history."""
-        if leaf.grad_fn is not None:  # of a view by way of its base, or of what detach_() had made a constant
+        """Whether to add nothing because detach_() made the leaf a constant. Raises RuntimeError if a write gave it a history."""
+        if (
+            leaf.grad_fn is not None
+        ):  # of a view through its base, or of something detach_() had made a constant
             raise RuntimeError("leaf variable has been moved into the graph interior")
         return not leaf._meta.requires_grad
 
@@ -199,7 +201,7 @@ class AccumulateGrad(core.AccumulateGrad):
         try:
             np.add(memory, g, out=memory)
         except ValueError:
-            old.add_(wrap(g))  # another shape; this says so as PyTorch does
+            old.add_(wrap(g))  # another shape; this raises PyTorch's error
         if old._box is INFERENCE:
             bump_version(old)  # raises outside of inference mode
         check_layouts(memory, self.variable._data)

@@ -1,4 +1,4 @@
-"""What recording has besides core/record.py because PyTorch has it: several outputs, overlapping memory, types that must fit."""
+"""PyTorch's additions to core/record.py: several outputs, overlapping memory, type checks."""
 
 from ...core import record as core
 from ...core.node import make_node
@@ -25,7 +25,7 @@ from .views import DEFAULT, check_writable, make_view
 
 
 def copy_of(t, edge):
-    """A clone of `t` whose gradient goes where that of `t` went, and that moves as `t` did."""
+    """A clone of `t` with the same edge and the same tangents."""
     copy = core.copy_of(t, edge)
     dual = THREAD.state.dual
     if dual is not None:
@@ -58,7 +58,7 @@ def apply(rule, inputs, *args):
             for nr, out in enumerate(outputs):
                 if out._data.dtype.kind == "f":
                     out._edge = (node, nr)
-                    node.n_outputs = nr + 1  # results like the indices of a sort get no gradients
+                    node.n_outputs = nr + 1  # results like the indices of a sort have no gradients
     if state.special:
         finish(state, rule, inputs, outputs, node, args)
     return outputs
@@ -107,11 +107,13 @@ _FILLS = frozenset([
     "IndexPutBackward0", "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "IndexFillBackward0", "IndexFillBackward1",
     "MaskedFillBackward0", "MaskedFillBackward1", "ThresholdBackward1", "ZeroBackward0",
 ])  # fmt: skip
-"""These may write where places share memory: one number everywhere, in each place by itself, or (with a warning of its own) by index."""
+"""These may write into elements that share memory: they write one number everywhere, or each element by itself, or (with their own warning)
+by index.
+"""
 
 
 def check_fits(target, data):
-    """Raise RuntimeError if `data` cannot be written into `target`: a larger shape, a wider kind of number."""
+    """Raise RuntimeError if `data` cannot be written into `target`: its shape is larger, or its kind of number is wider."""
     shape = target._data.shape
     if data.shape != shape:
         raise RuntimeError(
@@ -125,14 +127,14 @@ def check_fits(target, data):
 
 
 RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-"""Kinds of numbers by how much they hold: what is of a higher one cannot be written into a lower."""
+"""Kinds of numbers, ranked: a higher kind cannot be written into a lower one."""
 
 
 # -- what the core asks of the next wing ------------------------------------------------------------------
 
 
 def finished(state, rule, inputs, outputs, node, args):
-    """An operation has run, or (without a rule) the engine made a node, while something unusual goes on."""
+    """An operation has run, or (without a rule) the engine made a node, while something unusual is going on."""
     if state.inference:
         mark_inference(outputs)
     if node is not None:
@@ -142,14 +144,16 @@ def finished(state, rule, inputs, outputs, node, args):
 
 
 def mark_inference(outputs):
-    """What is made in inference mode counts no writes."""
+    """Tensors made in inference mode count no writes."""
     if not any(out._meta is not None for out in outputs):
         for out in outputs:
             out._box = INFERENCE
 
 
 def overwriting(state, rule, inputs, data, node, args):
-    """Memory is about to be written while something unusual goes on. Gives what moves the tangent afterwards, or None."""
+    """Memory is about to be written while something unusual is going on. Returns a function that updates the tangent afterwards, or
+    None.
+    """
     target = inputs[0]
     if state.mutation is not None and target._box is not None and target._box is not INFERENCE:
         state.mutation.before_write(target)
@@ -168,12 +172,12 @@ def overwriting(state, rule, inputs, data, node, args):
 
 
 def halves(rule):
-    """What computes the `forward` of a rule on halves: in single precision, unless the rule itself is about number types."""
+    """The `forward` of a rule for float16: computes in single precision, unless the rule itself is about number types."""
     return in_single(rule.forward, rule.rounds_numbers) if rule.widens else rule.forward
 
 
 def announce(state, node):
-    """Tell anomaly mode and the user's creation hooks of a new node."""
+    """Tell anomaly mode and the user's creation hooks about a new node."""
     if state.anomaly:
         anomaly.note_creation(node)
     if state.creation_hooks:

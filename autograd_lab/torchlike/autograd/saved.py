@@ -1,4 +1,4 @@
-"""What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
+"""What a node holds instead of tensors when hooks pack what is saved, and the handle to one saved tensor."""
 
 from ...core.node import FREED, Node, read_value, unpacked
 from ...core.seams import DOORS, extend
@@ -8,12 +8,12 @@ from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of
 
 
 class PackedValues(tuple):
-    """What stands in `saved` if hooks have packed some of the values."""
+    """The `saved` of a node if hooks have packed some of the values."""
 
     __slots__ = ()
 
     def unpack(self, node, tensors):
-        """As Node.unpack: the values that are not packed first, then the others in the order in which they were packed."""
+        """Like Node.unpack: first the values that are not packed, then the others in the order in which they were packed."""
         values = unpacked(node, self, tensors)
         for i in node.packing_order(len(values)):
             if isinstance(values[i], Packed):
@@ -22,7 +22,7 @@ class PackedValues(tuple):
         return values
 
     def read(self, node, i):
-        """What `_saved_<name>` gives for value `i`."""
+        """The value `i` for `_saved_<name>`."""
         one = self[i]
         return one.unpack(node, i) if isinstance(one, Packed) else read_value(node, i, one)
 
@@ -42,8 +42,10 @@ class Packed:
         grad, state.grad = state.grad, False
         hooks, state.saved_hooks = state.saved_hooks, []
         state.refresh()
-        # A hook that keeps the result itself, history and all, makes a cycle; that is its affair.
-        history = result_nr is not None and t._data.dtype.kind == "f"  # places, as those of a sort, have none
+        # A hook that keeps the result itself, with its history, makes a cycle; that is its own responsibility.
+        history = (
+            result_nr is not None and t._data.dtype.kind == "f"
+        )  # indices, as of a sort, have no history
         handed = alias(t, (node, result_nr)) if history else t
         try:
             self.content = pack(handed)
@@ -69,7 +71,7 @@ class Packed:
         edge = self.edge if self.nr is None else (node, self.nr)
         if edge is NO_EDGE:
             return t.detach() if t.requires_grad else t
-        # Whatever the hook made of the numbers: the gradient goes where that of the saved tensor would have gone.
+        # Whatever the hook did to the numbers, the gradient goes where that of the saved tensor would have gone.
         out = alias(t, edge)
         if not isinstance(edge, tuple) and edge.kind == "accumulate":
             out._edge, out._meta = None, AutogradMeta(True)
@@ -78,9 +80,9 @@ class Packed:
 
 
 def check_inference(t, node):
-    """Raise RuntimeError if `node`, which saves the inference tensor `t`, may be asked for a gradient.
+    """Raise RuntimeError if `node`, which saves the inference tensor `t`, may be differentiated.
 
-    If torch.func made all leaves behind it, nobody will.
+    It never is if torch.func made all leaves behind it.
     """
     if not _is_of_transforms(node):
         raise RuntimeError(INFERENCE_SAVED)
@@ -100,12 +102,12 @@ def _is_of_transforms(node):
 
 
 def _has_inference_tensor(node):
-    """Whether `node` saved one. It was asked the same question then, so there is no need to look behind it again."""
+    """Whether `node` saved an inference tensor. It was checked at that time, so there is no need to look behind it again."""
     return any(isinstance(t, Variable) and t._box is INFERENCE for t in node.saved)
 
 
 class SavedTensor:
-    """A handle on one saved tensor of one node: `node._raw_saved_<name>` (torch._C._autograd.SavedTensor)."""
+    """A handle to one saved tensor of one node: `node._raw_saved_<name>` (torch._C._autograd.SavedTensor)."""
 
     def __init__(self, node, name):
         if name not in node.saves:  # the class of `node` inherits from one that saves more
@@ -113,7 +115,7 @@ class SavedTensor:
         self._node, self._i = node, node.saves.index(name)
 
     def _stored(self):
-        """What the node keeps: a Tensor, what a hook made of it, or None."""
+        """What the node stores: a Tensor, what a hook returned for it, or None."""
         node = self._node
         one = None if self._freed() else node.saved[self._i]
         return one if isinstance(one, (Variable, Packed)) else None
@@ -137,7 +139,7 @@ class SavedTensor:
         return one.unpack_hook if isinstance(one, Packed) else None
 
     def unpack(self):
-        """The saved tensor. Raises RuntimeError if it was freed or overwritten, or is a result: its node is not asked here."""
+        """The saved tensor. Raises RuntimeError if it was freed or overwritten, or if it is a result (its node is unknown here)."""
         if self._freed():
             raise RuntimeError(FREED_TEXT)
         one = self._stored()
@@ -167,7 +169,7 @@ class SavedTensor:
 
 
 def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
-    """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
+    """Raise the errors of SavedTensor.register_hooks: for freed values, values that have hooks already, or hooks that are not callable."""
     if not callable(pack_hook) or not callable(unpack_hook):
         raise TypeError(
             "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
@@ -187,7 +189,7 @@ def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
 
 
 def as_packed(node, tensors):
-    """What `node` saves of `tensors` while something unusual goes on: with hooks on saved tensors, what these made of them."""
+    """What `node` saves for `tensors` while something unusual is going on: under saved-tensor hooks, what these return."""
     hooks = THREAD.state.saved_hooks
     if not hooks:
         return tuple(tensors)

@@ -1,10 +1,10 @@
-"""The doors through which other code takes over work of the core. What stands in one is used; None means: the core does it.
+"""The doors through which other code takes over work of the core. A function in a door is used; None means that the core does the work.
 
-    loop           fn(run): run a backward pass to its end; asked at the start of a pass that nobody watches
-    linear         fn(input, weight, bias): a layer of a net and its node, or None where it does not apply
+    loop           fn(run): run a backward pass to its end; used at the start of an unwatched pass
+    linear         fn(input, weight, bias): a layer of a network and its node, or None where it does not apply
     cross_entropy  fn(input, target, reduction, ignore_index): the same for the loss of a classifier
 
-The package `express` puts itself in here; without it all that is computed is the same, more slowly.
+The package `express` registers itself here; without it everything computes the same results, more slowly.
 """
 
 

@@ -1,4 +1,4 @@
-"""A pass that is too deep in others for Python's calls goes on in a thread of its own."""
+"""Passes nested too deep for Python's call stack continue in another thread."""
 
 import contextvars
 import threading
@@ -7,7 +7,7 @@ from .modes import THREAD
 
 
 def in_another_thread(fn, *args):
-    """Call fn(*args) in a thread of its own, with the switches and context variables of this one, and wait for it."""
+    """Call fn(*args) in a new thread, with the switches and context variables of this one, and wait for it."""
     state, context = THREAD.state, contextvars.copy_context()
     done = []
 

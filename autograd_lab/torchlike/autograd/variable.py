@@ -25,7 +25,7 @@ weak = weakref.ref
 
 
 class Registry:
-    """What this page may use of those above it, which it does not import: they enter it here themselves."""
+    """What this page uses from pages above it without importing them: they register it here themselves."""
 
     tensor = Variable
     clone: type  # CloneBackward0, of core/rules/copies.py
@@ -52,7 +52,7 @@ INFERENCE = _Uncounted([-1])
 def version_of(t):
     """How often the memory of `t` was written in place, through it or any alias.
 
-    Raises RuntimeError for an inference tensor, which does not count.
+    Raises RuntimeError for an inference tensor, which has no counter.
     """
     box = t._box
     if box is None:

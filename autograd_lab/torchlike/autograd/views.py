@@ -1,4 +1,4 @@
-"""Views as PyTorch has them besides core/views.py: made in inference mode or by custom Functions, overlapping, of several outputs."""
+"""PyTorch's additions to core/views.py: views made in inference mode or by custom Functions, overlapping views, multi-output views."""
 
 from ...core import views as core
 from ...core.seams import CLASSES
@@ -60,7 +60,7 @@ class ViewMeta(core.ViewMeta):
         super().set_edge(t, edge)
         copy = self.base._edge
         if isinstance(copy, CopySlices) and copy.seen_as is None:
-            copy.seen_as = weak(edge)  # the history of the view from the write on that made `copy`
+            copy.seen_as = weak(edge)  # the history of the view since the write that made `copy`
 
     def check_written(self, indirect=False):
         """Raise RuntimeError if writing to this view (or, `indirect`, to its base) leaves its history undefined."""
@@ -123,11 +123,11 @@ class AsStridedBackward0(core.AsStridedBackward0):
 
     def vjp(self, g):
         size, stride, offset, (base_size, base_stride, base_offset) = self.args
-        if offset is None:  # as_strided was not given one
+        if offset is None:  # as_strided was not given an offset
             offset = base_offset
         if 0 in size or 0 in base_size:
             return zeros(base_size, g)
-        kept = []  # the others hold one element, or the same ones again
+        kept = []  # the other dims hold one element, or repeat the same elements
         for d in range(len(size) - 1, -1, -1):
             if size[d] == 1:
                 g = g.squeeze(d)
@@ -165,7 +165,7 @@ class CopySlices(core.CopySlices):
 
     def unpack(self, tensors):
         (values,) = super().unpack(tensors)
-        # A result that was saved is the view as it was then: its history is that of the view, as long as that is in use.
+        # A saved result is the view as it was then: it has the view's history, as long as the view is in use.
         node = self.seen_as() if tensors and self.seen_as is not None else None
         if node is not None:
             for i, t in enumerate(values):
@@ -177,7 +177,9 @@ class CopySlices(core.CopySlices):
         return place_in(base, view)
 
     def copied(self, g):
-        if self.overlaps:  # g could not be laid out so, nor its slice be written back: elements share places
+        if (
+            self.overlaps
+        ):  # g could not be laid out like this, nor its slice written back: elements share memory
             raise overlap_error()
         return copied(g, *self.args)
 

@@ -1,10 +1,10 @@
-"""Two watchers in the place of one. The protocol itself is core/watch.py."""
+"""Combines two watchers. The protocol itself is core/watch.py."""
 
 from ...core.watch import NOBODY, Watch
 
 
 class Both(Watch):
-    """Two watchers in the place of one: each is told of everything, `first` first."""
+    """Two watchers combined: each is told everything, `first` first."""
 
     def __init__(self, first, second):
         self._first, self._second = first, second

@@ -1,6 +1,6 @@
-"""torch.distributions: draw, weigh, compare; `rsample` passes gradients to the parameters.
+"""torch.distributions: sampling, log probabilities, KL divergences; `rsample` passes gradients to the parameters.
 
-A distribution has a batch_shape (independent ones side by side) and an event_shape (of one draw).
+A distribution has a batch_shape (of independent distributions) and an event_shape (of one sample).
 The base is in distribution.py, the families in continuous.py, gammas.py, discrete.py, relaxed.py, multivariate.py and
 combined.py.
 """

@@ -1,4 +1,4 @@
-"""Distributions made of others: transformed, taken together as one event, mixed."""
+"""Distributions built from others: transformed, independent dims as one event, mixtures."""
 
 import functools
 import operator
@@ -14,7 +14,7 @@ from .utils import sum_rightmost
 
 
 class Independent(Distribution):
-    """The last dims of a distribution's batch taken as one event: their log-probabilities are added up."""
+    """Reinterprets the last batch dims of a distribution as event dims: their log probabilities are summed."""
 
     arg_constraints: dict = {}
 
@@ -74,7 +74,7 @@ class Independent(Distribution):
 
 
 class TransformedDistribution(Distribution):
-    """Draws of `base_distribution`, changed by transforms: log p(y) = log p(x) - log |dy/dx|."""
+    """Samples of `base_distribution`, transformed: log p(y) = log p(x) - log |dy/dx|."""
 
     arg_constraints: dict = {}
 
@@ -143,7 +143,7 @@ class TransformedDistribution(Distribution):
         return total + sum_rightmost(self.base_dist.log_prob(y), more)
 
     def _rising(self, value):
-        """A probability as it is where the transforms rise, 1 minus it where they fall."""
+        """A probability where the transforms increase, 1 minus it where they decrease."""
         sign = functools.reduce(operator.mul, [t.sign for t in self.transforms], 1)
         return value if isinstance(sign, Number) and sign == 1 else sign * (value - 0.5) + 0.5
 
@@ -159,7 +159,7 @@ class TransformedDistribution(Distribution):
 
 
 class TransformedFamily(Family, TransformedDistribution):
-    """A family that is another one, transformed."""
+    """A family defined as a transform of another."""
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(self._family(), _instance)
@@ -168,9 +168,9 @@ class TransformedFamily(Family, TransformedDistribution):
 
 
 class MixtureSameFamily(Distribution):
-    """Draws from one of several distributions of one kind, which lie along the last dim of a batch.
+    """A mixture of distributions of one family, which are along the last batch dim.
 
-    mixture_distribution   a Categorical: which of them; component_distribution: the distributions
+    mixture_distribution   a Categorical over the components; component_distribution: the components
     """
 
     arg_constraints: dict = {}
@@ -220,7 +220,7 @@ class MixtureSameFamily(Distribution):
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def _weighted(self, values):
-        """The mean of values of the components, by the mixture's probabilities."""
+        """The mean of the components' values, weighted by the mixture's probabilities."""
         weights = self._mixture_distribution.probs
         weights = weights.reshape(weights.shape + (1,) * self._event_ndims)
         return torch.sum(weights * values, dim=-1 - self._event_ndims)
@@ -231,7 +231,7 @@ class MixtureSameFamily(Distribution):
 
     @property
     def variance(self):
-        """The mean of the variances and the variance of the means."""
+        """The mean of the variances plus the variance of the means."""
         own = self._component_distribution
         away = own.mean - self._pad(self.mean)
         return self._weighted(own.variance) + self._weighted(away.pow(2.0))

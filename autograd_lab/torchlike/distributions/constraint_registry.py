@@ -1,4 +1,4 @@
-"""From free numbers into a constraint's set (torch.distributions.constraint_registry).
+"""Transforms from unconstrained numbers into the set of a constraint (torch.distributions.constraint_registry).
 
 biject_to(constraint)     a bijective transform from the real numbers into the set
 transform_to(constraint)  one that need not be bijective, but is well conditioned for optimization
@@ -10,13 +10,13 @@ from . import constraints, transforms
 
 
 class ConstraintRegistry:
-    """For each class of constraints a function that makes the transform of one."""
+    """Maps each class of constraints to a function that makes a transform for a constraint."""
 
     def __init__(self):
         self._registry = {}
 
     def register(self, constraint, factory=None):
-        """Make `factory(constraint)` the transform of a class of constraints; without a factory, a decorator."""
+        """Register `factory(constraint)` for a class of constraints; without a factory, a decorator."""
         if factory is None:
             return lambda factory: self.register(constraint, factory)
         if isinstance(constraint, constraints.Constraint):

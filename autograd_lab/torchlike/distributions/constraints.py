@@ -1,6 +1,6 @@
-"""Sets that values and parameters must lie in (torch.distributions.constraints): `constraint.check(value)` says where they do.
+"""Sets of valid values and parameters (torch.distributions.constraints): `constraint.check(value)` tests membership.
 
-`event_dim` is how many of the last dims make one value together: 0 for numbers, 1 for vectors such as those of the simplex.
+`event_dim` is how many of the last dims form one value: 0 for numbers, 1 for vectors such as those of the simplex.
 """
 
 import autograd_lab as torch
@@ -9,14 +9,14 @@ from .utils import eps
 
 
 class Constraint:
-    """A set. `check(value)` gives a boolean for each value: the shape without the last `event_dim` dims."""
+    """A set. `check(value)` returns a boolean for each value: the shape without the last `event_dim` dims."""
 
     is_discrete = False
     event_dim = 0
     shown: tuple = ()
 
     def check(self, value):
-        """Where `value` lies in the set."""
+        """Where `value` is in the set."""
         raise NotImplementedError
 
     def __repr__(self):
@@ -28,7 +28,7 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """A set that only the instance of a distribution knows; what is said of it here holds for all instances."""
+    """A set that depends on the instance of a distribution; the attributes given here hold for all instances."""
 
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
@@ -46,7 +46,7 @@ class _Dependent(Constraint):
         return self._event_dim
 
     def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
-        """The same with more said of it."""
+        """A copy with more attributes."""
         return _Dependent(
             is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
@@ -57,7 +57,7 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint; asked of the class it is a dependent constraint itself."""
+    """A property whose value is a constraint; read from the class, it is itself a dependent constraint."""
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
@@ -69,7 +69,7 @@ class _DependentProperty(property, _Dependent):
 
 
 def is_dependent(constraint):
-    """Whether `constraint` is known only by instances."""
+    """Whether `constraint` is known only on instances."""
     return isinstance(constraint, _Dependent)
 
 
@@ -77,7 +77,7 @@ def is_dependent(constraint):
 
 
 class _IndependentConstraint(Constraint):
-    """Tensors whose last dims hold values of another set."""
+    """Tensors whose last dims are values of another set."""
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
@@ -109,7 +109,7 @@ class _IndependentConstraint(Constraint):
 
 
 class MixtureSameFamilyConstraint(Constraint):
-    """What all components of a mixture may give: the components lie along one more dim, left of the event's."""
+    """The support of all components of a mixture: the components are along one more dim, before the event dims."""
 
     def __init__(self, base_constraint):
         if not isinstance(base_constraint, Constraint):
@@ -133,7 +133,7 @@ class MixtureSameFamilyConstraint(Constraint):
 
 
 class _Parts(Constraint):
-    """Tensors whose parts along `dim` lie each in a set of its own."""
+    """Tensors whose parts along `dim` are each in their own set."""
 
     def __init__(self, cseq, dim=0):
         if not all(isinstance(c, Constraint) for c in cseq):
@@ -149,7 +149,7 @@ class _Parts(Constraint):
 
 
 class _Cat(_Parts):
-    """Parts of the given lengths, as torch.cat joins them."""
+    """Parts of the given lengths, joined like with torch.cat."""
 
     def __init__(self, cseq, dim=0, lengths=None):
         super().__init__(cseq, dim)
@@ -167,7 +167,7 @@ class _Cat(_Parts):
 
 
 class _Stack(_Parts):
-    """Parts as torch.stack joins them."""
+    """Parts joined like with torch.stack."""
 
     @property
     def event_dim(self):
@@ -193,7 +193,7 @@ class _Boolean(Constraint):
 
 
 class _Real(Constraint):
-    """All numbers; not nan."""
+    """All numbers except nan."""
 
     def check(self, value):
         return value == value
@@ -209,7 +209,7 @@ class _Below(Constraint):
 
 
 class _Above(Constraint):
-    """Numbers from a bound on."""
+    """Numbers from a bound upwards."""
 
     shown = ("lower_bound",)
 
@@ -227,7 +227,7 @@ class _Between(Constraint):
 
 
 class _IntegerInterval(_Between):
-    """Whole numbers between bounds, both included."""
+    """Integers between bounds, both included."""
 
     is_discrete = True
 
@@ -236,7 +236,7 @@ class _IntegerInterval(_Between):
 
 
 class _IntegerLessThan(_Below):
-    """Whole numbers up to a bound, which is included."""
+    """Integers up to a bound, included."""
 
     is_discrete = True
 
@@ -245,7 +245,7 @@ class _IntegerLessThan(_Below):
 
 
 class _IntegerGreaterThan(_Above):
-    """Whole numbers from a bound on, which is included."""
+    """Integers from a bound upwards, included."""
 
     is_discrete = True
 
@@ -254,21 +254,21 @@ class _IntegerGreaterThan(_Above):
 
 
 class _GreaterThan(_Above):
-    """Numbers above a bound, which is left out."""
+    """Numbers above a bound, excluded."""
 
     def check(self, value):
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
-    """Numbers from a bound on, which is included."""
+    """Numbers from a bound upwards, included."""
 
     def check(self, value):
         return self.lower_bound <= value
 
 
 class _LessThan(_Below):
-    """Numbers below a bound, which is left out."""
+    """Numbers below a bound, excluded."""
 
     def check(self, value):
         return value < self.upper_bound
@@ -282,7 +282,7 @@ class _Interval(_Between):
 
 
 class _HalfOpenInterval(_Between):
-    """Numbers between bounds, the upper one left out."""
+    """Numbers between bounds, the upper one excluded."""
 
     def check(self, value):
         return (self.lower_bound <= value) & (value < self.upper_bound)

@@ -1,4 +1,4 @@
-"""Distributions of numbers on the line, on half of it, or on an interval."""
+"""Continuous distributions on the real line, a half-line, or an interval."""
 
 import math
 
@@ -12,7 +12,7 @@ from .utils import broadcast_all, eps, euler_constant, lazy_property, standard_n
 
 
 class LocationScale(Family):
-    """Families moved by `loc` and stretched by `scale`."""
+    """Families shifted by `loc` and scaled by `scale`."""
 
     arg_constraints: dict = {"loc": constraints.real, "scale": constraints.positive}
     support: constraints.Constraint = constraints.real
@@ -102,7 +102,7 @@ class Laplace(LocationScale):
 
 
 class Cauchy(LocationScale):
-    """The quotient of two centred normal numbers, `scale` wide at half height."""
+    """The ratio of two centered normal variables; `scale` is the half width at half maximum."""
 
     arg_constraints = LocationScale.arg_constraints
 
@@ -217,7 +217,7 @@ class Exponential(Family, ExponentialFamily):
 
 
 class GeneralizedPareto(Family):
-    """Excesses over a threshold `loc`: a tail that is heavy (concentration > 0), exponential (0) or ends (< 0)."""
+    """Excesses over a threshold `loc`: the tail is heavy (concentration > 0), exponential (0) or bounded (< 0)."""
 
     arg_constraints = {
         "loc": constraints.real,
@@ -301,7 +301,7 @@ class GeneralizedPareto(Family):
 
 
 class LogNormal(TransformedFamily):
-    """Numbers whose logarithm is normal with mean `loc` and standard deviation `scale`."""
+    """Variables whose logarithm is normal with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -325,7 +325,7 @@ class LogNormal(TransformedFamily):
 
 
 class _Half(TransformedFamily):
-    """The absolute values of a distribution that is even about 0."""
+    """The absolute values of a distribution that is symmetric about 0."""
 
     arg_constraints: dict = {"scale": constraints.positive}
     support: constraints.Constraint = constraints.nonnegative
@@ -384,7 +384,7 @@ class HalfCauchy(_Half):
 
 
 class Gumbel(TransformedFamily):
-    """The largest of many numbers, in the limit."""
+    """The limiting distribution of the maximum of many variables."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -417,7 +417,7 @@ class Gumbel(TransformedFamily):
 
 
 class Pareto(TransformedFamily):
-    """Numbers from `scale` on, larger than x with probability (scale / x) ** alpha."""
+    """Variables from `scale` upwards that exceed x with probability (scale / x) ** alpha."""
 
     arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
@@ -448,7 +448,7 @@ class Pareto(TransformedFamily):
 
 
 class Weibull(TransformedFamily):
-    """Waiting times whose rate grows (concentration > 1) or falls (< 1) with time."""
+    """Waiting times whose rate increases (concentration > 1) or decreases (< 1) with time."""
 
     arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
@@ -468,7 +468,7 @@ class Weibull(TransformedFamily):
         new.concentration_reciprocal = new.concentration.reciprocal()
 
     def _moment(self, n):
-        """Log of the n-th moment of scale 1."""
+        """Log of the n-th moment for scale 1."""
         return torch.lgamma(1 + n * self.concentration_reciprocal)
 
     mean = property(lambda self: self.scale * torch.exp(self._moment(1)))
@@ -488,7 +488,7 @@ class Weibull(TransformedFamily):
 
 
 class Kumaraswamy(TransformedFamily):
-    """Numbers from (0, 1), much like Beta's, with a cdf in closed form: 1 - (1 - x ** a) ** b."""
+    """Variables in (0, 1), similar to Beta, with a cdf in closed form: 1 - (1 - x ** a) ** b."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -532,7 +532,7 @@ class Kumaraswamy(TransformedFamily):
 
 # -- on the circle --------------------------------------------------------------------------------------
 
-# Abramowitz and Stegun, 9.8.1 to 9.8.4: polynomials in (x / 3.75) ** 2 up to 3.75, in 3.75 / x beyond; right to 2e-7.
+# Abramowitz and Stegun, 9.8.1 to 9.8.4: polynomials in (x / 3.75) ** 2 up to 3.75, in 3.75 / x beyond; accurate to 2e-7.
 _BESSEL = (
     (
         (1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813),
@@ -562,7 +562,7 @@ def _log_bessel(x, order):
 
 
 class VonMises(Family):
-    """Angles about `loc`: the normal distribution's counterpart on the circle."""
+    """Angles around `loc`: the counterpart of the normal distribution on the circle."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
@@ -575,7 +575,7 @@ class VonMises(Family):
 
     @lazy_property
     def variance(self):
-        """One minus the mean length of the cosine."""
+        """One minus the mean resultant length."""
         k = self.concentration
         return 1 - (_log_bessel(k, 1) - _log_bessel(k, 0)).exp()
 
@@ -593,7 +593,7 @@ class VonMises(Family):
         return torch.where(k < 1e-5, 1 / k + k, (1 + rho**2) / (2 * rho))
 
     def sample(self, sample_shape=()):
-        """Best and Fisher's rejection: all angles are proposed again until each was accepted once."""
+        """Best and Fisher's rejection sampling: all angles are proposed again until each was accepted once."""
         shape = self._extended_shape(sample_shape)
         with torch.no_grad():
             r = self._proposal_r.expand(shape)

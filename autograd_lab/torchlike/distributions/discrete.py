@@ -1,4 +1,4 @@
-"""Coins, counts and choices: distributions of whole numbers."""
+"""Coins, counts and choices: discrete distributions."""
 
 import math
 
@@ -23,7 +23,7 @@ class Odds(Family):
     arg_constraints: dict = {"probs": constraints.unit_interval, "logits": constraints.real}
 
     def _take(self, probs, logits, *others):
-        """Set the one of probs and logits that is given, broadcast with other parameters, which are returned."""
+        """Set whichever of probs and logits is given, broadcast with other parameters; returns these."""
         only_one(probs, logits)
         name, given = ("probs", probs) if logits is None else ("logits", logits)
         *others, given = broadcast_all(*others, given)
@@ -51,7 +51,7 @@ class Odds(Family):
 
 
 class Bernoulli(Odds, ExponentialFamily):
-    """Ones with probability `probs` (or with log odds `logits`), else zeros."""
+    """Ones with probability `probs` (or with log odds `logits`), otherwise zeros."""
 
     arg_constraints = Odds.arg_constraints
     support = constraints.boolean
@@ -203,7 +203,7 @@ class NegativeBinomial(Odds):
     variance = property(lambda self: self.mean / torch.sigmoid(-self.logits))
 
     def sample(self, sample_shape=()):
-        with torch.no_grad():  # Poisson distributions, their rates drawn from a gamma distribution
+        with torch.no_grad():  # Poisson samples whose rates are drawn from a gamma distribution
             shape = self._extended_shape(sample_shape)
             return torch.poisson(draw_gamma(self.total_count, torch.exp(-self.logits), shape))
 
@@ -217,7 +217,7 @@ class NegativeBinomial(Odds):
 
 
 class Poisson(Family, ExponentialFamily):
-    """How many events happen, if on average `rate` do, each by itself."""
+    """The number of independent events, `rate` on average."""
 
     arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
@@ -315,7 +315,7 @@ class Categorical(Family):
 
 
 class OfCategorical(Family):
-    """Families whose parameters are those of a Categorical, kept as `_categorical`; an event has a number for each choice."""
+    """Families with the parameters of a Categorical, stored as `_categorical`; an event has a number for each choice."""
 
     arg_constraints: dict = Categorical.arg_constraints
 
@@ -335,7 +335,7 @@ class OfCategorical(Family):
 
 
 class OneHotCategorical(OfCategorical):
-    """Categorical draws as vectors with a single one."""
+    """Categorical samples as one-hot vectors."""
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.one_hot
@@ -369,7 +369,7 @@ class OneHotCategorical(OfCategorical):
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
-    """One-hot draws whose gradient is passed to the probabilities as if they were the draw."""
+    """One-hot samples with the straight-through gradient: it passes to the probabilities as if they were the sample."""
 
     has_rsample = True
 
@@ -379,7 +379,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(OfCategorical):
-    """How often each number came in `total_count` draws of a Categorical."""
+    """How often each number occurs in `total_count` samples of a Categorical."""
 
     arg_constraints = Categorical.arg_constraints
 

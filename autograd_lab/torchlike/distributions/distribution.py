@@ -10,14 +10,14 @@ from .utils import lazy_property
 
 
 class Distribution:
-    """What all distributions share (torch.distributions.Distribution).
+    """The base class of all distributions (torch.distributions.Distribution).
 
-    batch_shape   the shape of independent distributions side by side; event_shape: of one draw
-    sample(shape), rsample(shape)   draws of shape + batch_shape + event_shape; only rsample passes gradients on
+    batch_shape   the shape of independent distributions; event_shape: of one sample
+    sample(shape), rsample(shape)   samples of shape + batch_shape + event_shape; only rsample passes gradients on
     log_prob(value)   a number for each element of the batch
 
-    A subclass says in `arg_constraints` what its parameters must satisfy, and in `support` what its draws do; both are checked
-    unless `validate_args` is False. Without a formula a method raises NotImplementedError.
+    A subclass declares constraints on its parameters in `arg_constraints`, and on its samples in `support`; both are checked unless
+    `validate_args` is False. A method without a formula raises NotImplementedError.
     """
 
     has_rsample = False
@@ -26,7 +26,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Whether parameters and values are checked where nothing else is said."""
+        """Set the default of `validate_args`."""
         if value not in [True, False]:
             raise ValueError
         Distribution._validate_args = value
@@ -66,22 +66,22 @@ class Distribution:
 
     @property
     def batch_shape(self):
-        """The shape of independent distributions side by side."""
+        """The shape of independent distributions."""
         return self._batch_shape
 
     @property
     def event_shape(self):
-        """The shape of one draw."""
+        """The shape of one sample."""
         return self._event_shape
 
     @property
     def arg_constraints(self):
-        """{name of a parameter: the set it must lie in}."""
+        """{name of a parameter: its constraint}."""
         raise NotImplementedError
 
     @property
     def support(self):
-        """The set that the draws come from."""
+        """The set of possible samples."""
         raise NotImplementedError
 
     @property
@@ -91,7 +91,7 @@ class Distribution:
 
     @property
     def mode(self):
-        """The likeliest value."""
+        """The most likely value."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -105,16 +105,16 @@ class Distribution:
         return self.variance.sqrt()
 
     def sample(self, sample_shape=()):
-        """Draws, as constants."""
+        """Samples, as constants."""
         with torch.no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape=()):
-        """Draws with a gradient to the parameters."""
+        """Samples with a gradient to the parameters."""
         raise NotImplementedError
 
     def sample_n(self, n):
-        """`n` draws; an older name."""
+        """`n` samples; an older name."""
         warnings.warn(
             "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2
         )
@@ -125,15 +125,15 @@ class Distribution:
         raise NotImplementedError
 
     def cdf(self, value):
-        """The probability of a draw up to `value`."""
+        """The probability of a sample up to `value`."""
         raise NotImplementedError
 
     def icdf(self, value):
-        """The number that a draw stays below with probability `value`."""
+        """The inverse of the cdf at `value`."""
         raise NotImplementedError
 
     def enumerate_support(self, expand=True):
-        """All values, along a new first dim; with `expand` for every element of the batch, else of its shape with ones."""
+        """All values, along a new first dim; with `expand` for every element of the batch, otherwise with dims of size one in its place."""
         raise NotImplementedError
 
     def entropy(self):
@@ -152,7 +152,7 @@ class Distribution:
         return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
 
     def _validate_sample(self, value):
-        """Raise ValueError unless `value` is a tensor that fits the shapes and lies in the support."""
+        """Raise ValueError unless `value` is a tensor that fits the shapes and is in the support."""
         if not isinstance(value, Variable):
             raise ValueError("The value argument to log_prob must be a Tensor")
         shape = value.size()
@@ -183,7 +183,7 @@ class Distribution:
             )
 
     def _get_checked_instance(self, cls, _instance=None):
-        """An instance to fill, for `expand`: raises NotImplementedError if a subclass has an __init__ of its own."""
+        """An empty instance for `expand` to fill: raises NotImplementedError if a subclass has its own __init__."""
         if _instance is not None:
             return _instance
         if type(self).__init__ != cls.__init__:
@@ -194,7 +194,7 @@ class Distribution:
         return self.__new__(type(self))
 
     def _complete(self, new, batch_shape, event_shape=None):
-        """Finish `new`, whose parameters are this one's, expanded: they were checked already."""
+        """Finish `new`, whose parameters are this one's, expanded: they are already validated."""
         Distribution.__init__(
             new, batch_shape, self._event_shape if event_shape is None else event_shape, validate_args=False
         )
@@ -208,9 +208,9 @@ class Distribution:
 
 
 class Family(Distribution):
-    """Distributions that are fully described by the tensors which `arg_constraints` names: `expand` expands these."""
+    """Distributions that are fully described by the tensors named in `arg_constraints`: `expand` expands these."""
 
-    _parameters: dict | None = None  # if they are others than those `arg_constraints` names
+    _parameters: dict | None = None  # if they differ from those named in `arg_constraints`
 
     def expand(self, batch_shape, _instance=None):
         """The distribution with its batch expanded to `batch_shape`, without copying."""
@@ -220,7 +220,7 @@ class Family(Distribution):
         return self._complete(new, batch_shape)
 
     def _family(self):
-        """The class that defines the parameters; users' subclasses do not."""
+        """The class that defines the parameters, as opposed to users' subclasses."""
         return next(kind for kind in type(self).__mro__ if "arg_constraints" in vars(kind))
 
     def _expand_parameters(self, new, batch_shape):
@@ -234,7 +234,7 @@ class Family(Distribution):
 class ExponentialFamily(Distribution):
     """Densities exp(t(x) . theta - F(theta) + k(x)): entropies and divergences follow from F alone (Bregman).
 
-    A subclass gives theta as `_natural_params`, F as `_log_normalizer`, the mean of k as `_mean_carrier_measure`.
+    A subclass defines theta as `_natural_params`, F as `_log_normalizer`, the mean of k as `_mean_carrier_measure`.
     """
 
     @property
@@ -249,7 +249,7 @@ class ExponentialFamily(Distribution):
         raise NotImplementedError
 
     def _normalizer_and_gradients(self):
-        """The natural parameters as leaves, F there, and its gradients, which can be differentiated again."""
+        """The natural parameters as leaves, F at these, and its gradients, which can be differentiated again."""
         leaves = [p.detach().requires_grad_() for p in self._natural_params]
         normalizer = self._log_normalizer(*leaves)
         return leaves, normalizer, torch.autograd.grad(normalizer.sum(), leaves, create_graph=True)

@@ -1,4 +1,4 @@
-"""The gamma distribution and what is made of its draws: Beta, Dirichlet, StudentT, ..."""
+"""The gamma distribution and those built from it: Beta, Dirichlet, StudentT, ..."""
 
 import math
 
@@ -12,7 +12,7 @@ from .utils import broadcast_all, draw_gamma, standard_normal, tiny
 
 
 class Gamma(Family, ExponentialFamily):
-    """Waiting times for `concentration` events that happen at `rate`."""
+    """Waiting times for `concentration` events that occur at `rate`."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     _parameters = arg_constraints
@@ -58,7 +58,7 @@ class Gamma(Family, ExponentialFamily):
 
 
 class Chi2(Gamma):
-    """The sum of the squares of `df` normal numbers."""
+    """The sum of the squares of `df` normal variables."""
 
     arg_constraints = {"df": constraints.positive}
 
@@ -69,7 +69,7 @@ class Chi2(Gamma):
 
 
 class InverseGamma(TransformedFamily):
-    """The reciprocals of Gamma's numbers."""
+    """The reciprocal of a Gamma variable."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
@@ -99,14 +99,14 @@ class InverseGamma(TransformedFamily):
 
 
 class _Dirichlet(torch.autograd.Function):
-    """Draws of the simplex and how they move with their concentrations.
+    """Samples from the simplex, with the gradient to their concentrations.
 
-    The slope of a part by its own concentration is x -> x + (1 - x) s da; the other parts give way in proportion.
+    The derivative of a part by its own concentration is x -> x + (1 - x) s da; the other parts shrink in proportion.
     """
 
     @staticmethod
     def forward(ctx, concentration):
-        """The draw."""
+        """Draw a sample."""
         x = torch._sample_dirichlet(concentration)
         ctx.save_for_backward(x, concentration)
         return x
@@ -114,7 +114,7 @@ class _Dirichlet(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, g):
-        """The slopes times what g exceeds its mean by, weighted with the parts."""
+        """The slopes times the difference between g and its mean, weighted by the parts."""
         x, concentration = ctx.saved_tensors
         total = concentration.sum(-1, True).expand_as(concentration)
         return torch._dirichlet_grad(x, concentration, total) * (g - (x * g).sum(-1, True))
@@ -175,7 +175,7 @@ class Dirichlet(Family, ExponentialFamily):
 
 
 class Beta(Family, ExponentialFamily):
-    """Probabilities: of Dirichlet's vectors of two, the first."""
+    """Probabilities: the first part of a two-dimensional Dirichlet sample."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval
@@ -225,7 +225,7 @@ class Beta(Family, ExponentialFamily):
 
 
 class StudentT(Family):
-    """A normal number over the root of a mean square of `df` others; moved by `loc`, stretched by `scale`."""
+    """A normal variable divided by the root mean square of `df` others; shifted by `loc`, scaled by `scale`."""
 
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
@@ -276,7 +276,7 @@ class StudentT(Family):
 
 
 class FisherSnedecor(Family):
-    """The quotient of two mean squares, of `df1` and `df2` normal numbers."""
+    """The ratio of two mean squares, of `df1` and `df2` normal variables."""
 
     arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive

@@ -1,7 +1,7 @@
 """Kullback-Leibler divergences in closed form (torch.distributions.kl).
 
-KL(p || q) is the mean under p of log p(x) - log q(x). For two of one family there is a formula each; for two of different
-families it is -entropy(p) minus the mean of log q(x), which needs a few means under p alone: of x, x ** 2, log x, exp(-x).
+KL(p || q) is the mean under p of log p(x) - log q(x). Each pair of the same family has a formula; for two different families it is
+-entropy(p) minus the mean of log q(x), which needs a few means under p alone: of x, x ** 2, log x, exp(-x).
 """
 
 import math
@@ -28,13 +28,13 @@ from .relaxed import ContinuousBernoulli
 from .utils import euler_constant, sum_rightmost
 
 _KL_REGISTRY: dict = {}
-"""(class of p, class of q): the function of the two."""
+"""{(class of p, class of q): the function of both}."""
 
 
 def register_kl(type_p, type_q):
-    """A decorator: the function gives kl_divergence(p, q) for these classes and, where nothing nearer is known, their subclasses."""
+    """Decorates a function that computes kl_divergence(p, q) for these classes and for subclasses without a closer match."""
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not isinstance(kind, type):  # of any family: other packages have base classes of their own
+        if not isinstance(kind, type):  # of any family: other packages have their own base classes
             raise TypeError(f"Expected {name} to be a Distribution subclass but got {kind}")
 
     def decorator(fn):
@@ -45,7 +45,7 @@ def register_kl(type_p, type_q):
 
 
 def _find(type_p, type_q):
-    """The function for the nearest classes, by p first; None if there is none."""
+    """The function for the closest classes, by p first; None if there is none."""
     places = [
         (type_p.__mro__.index(p), type_q.__mro__.index(q))
         for p, q in _KL_REGISTRY
@@ -229,7 +229,7 @@ def _kl_multivariatenormal_multivariatenormal(p, q):
 
 
 def _kl_with_low_rank(p, q, half_log_det_p, factors):
-    """KL of q, of low rank, from a p whose covariance is the sum of f @ f.T over `factors`."""
+    """KL to a low-rank q from a p whose covariance is the sum of f @ f.T over `factors`."""
     diagonal = q._unbroadcasted_cov_diag
     traces = [(f.pow(2) / diagonal.unsqueeze(-1)).sum((-2, -1)) for f in factors]
     whitened = torch.linalg.solve_triangular(q._capacitance_tril, q._whitened(), upper=False)
@@ -283,7 +283,7 @@ def _kl_transformed_transformed(p, q):
 
 @register_kl(ExponentialFamily, ExponentialFamily)
 def _kl_expfamily_expfamily(p, q):
-    """The Bregman divergence of the log normalizer: its value at q less its tangent at p."""
+    """The Bregman divergence of the log normalizer: its value at q minus its tangent at p."""
     if type(p) is not type(q):
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
@@ -329,7 +329,7 @@ def _mean_exp(p, loc, scale):
 
 
 def _moments(p):
-    """Mean and variance under p; Pareto's by their formulas also where they are infinite, so that gradients stay finite."""
+    """Mean and variance under p; for Pareto by the formulas even where they are infinite, so that gradients stay finite."""
     if not isinstance(p, Pareto):
         return p.mean, p.variance
     a = p.alpha
@@ -346,7 +346,7 @@ def _without_moment(p, order):
 
 
 def _below_zero(p):
-    """Where p gives negative numbers, of the p that may."""
+    """Where p has negative samples, if its family allows them."""
     return p.low < 0 if isinstance(p, Uniform) else _none(p)
 
 

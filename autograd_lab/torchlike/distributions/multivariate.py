@@ -16,12 +16,12 @@ from .utils import broadcast_all, lazy_property, standard_normal, tiny
 
 
 def times_vector(matrix, vector):
-    """Matrices times vectors."""
+    """Matrix times vector, in batches."""
     return torch.matmul(matrix, vector.unsqueeze(-1)).squeeze(-1)
 
 
 def mahalanobis(tril, away):
-    """The squared length of `away` in units of the covariance whose lower Cholesky factor is `tril`."""
+    """The squared Mahalanobis length of `away` for the covariance with lower Cholesky factor `tril`."""
     return torch.linalg.solve_triangular(tril, away.unsqueeze(-1), upper=False).pow(2).sum((-2, -1))
 
 
@@ -44,12 +44,12 @@ def _factor_of_inverse(precision):
 
 
 class WithCovariance(Family):
-    """Families with a covariance matrix, which may be given by its inverse or its lower Cholesky factor instead."""
+    """Families with a covariance matrix, given as itself, its inverse or its lower Cholesky factor."""
 
     _wrong_number: type[Exception] = ValueError
 
     def _given_matrix(self, **matrices):
-        """The name and value of the one matrix that is given; ValueError unless there is exactly one, of two dims or more."""
+        """The name and value of the matrix that is given. Raises ValueError unless exactly one is given, with at least two dims."""
         given = {name: m for name, m in matrices.items() if m is not None}
         if len(given) != 1:
             raise self._wrong_number(
@@ -144,7 +144,7 @@ class MultivariateNormal(WithCovariance):
 
 
 class LowRankMultivariateNormal(Family):
-    """Gaussian vectors whose covariance is cov_factor @ cov_factor.T + diag(cov_diag): cheap for a narrow cov_factor."""
+    """Gaussian vectors whose covariance is cov_factor @ cov_factor.T + diag(cov_diag): cheap if cov_factor is narrow."""
 
     arg_constraints = {
         "loc": constraints.real_vector,
@@ -216,7 +216,7 @@ class LowRankMultivariateNormal(Family):
 
     @lazy_property
     def precision_matrix(self):
-        """The inverse of the covariance, by the formula of Woodbury."""
+        """The inverse of the covariance, by the Woodbury formula."""
         A = torch.linalg.solve_triangular(self._capacitance_tril, self._whitened(), upper=False)
         return self._matrices(torch.diag_embed(self._unbroadcasted_cov_diag.reciprocal()) - A.mT @ A)
 
@@ -249,7 +249,7 @@ class LowRankMultivariateNormal(Family):
 
 
 class LogisticNormal(TransformedFamily):
-    """Vectors of probabilities made of normal numbers by breaking a stick."""
+    """Vectors of probabilities made from normal variables by stick breaking."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
@@ -341,7 +341,7 @@ class Wishart(WithCovariance, ExponentialFamily):
         return self._of_each(self.df) * (V.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def _bartlett_sampling(self, sample_shape):
-        """L A (L A).T with roots of chi-squared numbers on the diagonal of A and normal ones below it."""
+        """L A (L A).T with roots of chi-squared variables on the diagonal of A and normal ones below it."""
         p = self._event_shape[-1]
         noise = self._dist_chi2.rsample(sample_shape).sqrt().diag_embed(dim1=-2, dim2=-1)
         rows, columns = torch.tril_indices(p, p, offset=-1)
@@ -351,9 +351,9 @@ class Wishart(WithCovariance, ExponentialFamily):
         return chol @ chol.mT
 
     def rsample(self, sample_shape=(), max_try_correction=None):
-        """Draws; what fails is drawn again, `max_try_correction` times at most.
+        """Draw samples; singular ones are drawn again, at most `max_try_correction` times.
 
-        PyTorch takes the first draws for singular where they are not, and says so: to have its numbers, that is followed.
+        PyTorch wrongly takes the first samples for singular, and warns: to get the same numbers, this does so too.
         """
         sample = self._bartlett_sampling(torch.Size(sample_shape))
         again = self._any_of_batch(self.support.check(sample))
@@ -401,7 +401,7 @@ class Wishart(WithCovariance, ExponentialFamily):
 
 
 class LKJCholesky(Distribution):
-    """Cholesky factors of correlation matrices whose determinants have a density of power `concentration` - 1."""
+    """Cholesky factors of correlation matrices with density proportional to the determinant to the power `concentration` - 1."""
 
     arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
@@ -425,7 +425,7 @@ class LKJCholesky(Distribution):
         return self._complete(new, batch_shape)
 
     def sample(self, sample_shape=()):
-        """The onion method: each row is a direction, drawn on the sphere, and a length, drawn from Beta."""
+        """The onion method: each row is a random direction on the sphere times a length drawn from Beta."""
         with torch.no_grad():
             squared = self._beta.sample(sample_shape).unsqueeze(-1)
             shape = self._extended_shape(sample_shape)
@@ -449,6 +449,6 @@ class LKJCholesky(Distribution):
 
 
 _batch_mv, _batch_mahalanobis, _precision_to_scale_tril = times_vector, mahalanobis, _factor_of_inverse
-"""The names by which other packages import them."""
+"""The names under which other packages import these."""
 
 __all__ = ["LKJCholesky", "LogisticNormal", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart"]

@@ -1,4 +1,4 @@
-"""Coins and choices made continuous, so that draws have gradients."""
+"""Continuous relaxations of coins and choices, so that samples have gradients."""
 
 import math
 
@@ -15,9 +15,9 @@ F = torch.nn.functional
 
 
 class ContinuousBernoulli(Odds, ExponentialFamily):
-    """Numbers x from [0, 1] with a density proportional to probs ** x * (1 - probs) ** (1 - x).
+    """Variables x in [0, 1] with density proportional to probs ** x * (1 - probs) ** (1 - x).
 
-    Between the probabilities `lims` about 1/2 formulas would divide by zero: there their Taylor series serve.
+    Between the probabilities `lims` around 1/2 the formulas would divide by zero: Taylor series are used there.
     """
 
     arg_constraints = Odds.arg_constraints
@@ -43,7 +43,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return torch.max(torch.le(self.probs, self._lims[0]), torch.gt(self.probs, self._lims[1]))
 
     def _cut(self):
-        """The probabilities, those near 1/2 replaced by one that is not."""
+        """The probabilities, with those near 1/2 replaced by one farther away."""
         return torch.where(self._outside(), self.probs, self._lims[0] * torch.ones_like(self.probs))
 
     def _log_norm(self):
@@ -115,7 +115,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
 
 class LogitRelaxedBernoulli(Odds):
-    """The log odds of RelaxedBernoulli's draws."""
+    """The log odds of RelaxedBernoulli's samples."""
 
     arg_constraints = Odds.arg_constraints
     support = constraints.real
@@ -144,7 +144,7 @@ class LogitRelaxedBernoulli(Odds):
 
 
 class _Relaxed(TransformedFamily):
-    """Families that draw the log odds, or logarithms, of what they give."""
+    """Families that sample the log odds, or logarithms, of their values."""
 
     arg_constraints: dict = Odds.arg_constraints
     has_rsample = True
@@ -155,7 +155,7 @@ class _Relaxed(TransformedFamily):
 
 
 class RelaxedBernoulli(_Relaxed):
-    """Numbers from (0, 1) that come the nearer to Bernoulli's zeros and ones the lower the temperature is."""
+    """Variables in (0, 1) that approach Bernoulli's zeros and ones as the temperature decreases."""
 
     arg_constraints = Odds.arg_constraints
     support = constraints.unit_interval
@@ -166,7 +166,7 @@ class RelaxedBernoulli(_Relaxed):
 
 
 class ExpRelaxedCategorical(OfCategorical):
-    """The logarithms of RelaxedOneHotCategorical's draws."""
+    """The logarithms of RelaxedOneHotCategorical's samples."""
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.real_vector
@@ -200,7 +200,7 @@ class ExpRelaxedCategorical(OfCategorical):
 
 
 class RelaxedOneHotCategorical(_Relaxed):
-    """Vectors of the simplex that come the nearer to one-hot ones the lower the temperature is (Gumbel softmax)."""
+    """Vectors of the simplex that approach one-hot vectors as the temperature decreases (Gumbel softmax)."""
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.simplex

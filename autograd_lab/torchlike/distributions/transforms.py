@@ -1,4 +1,4 @@
-"""Changes of variables that know their inverse and the volume they stretch (torch.distributions.transforms).
+"""Changes of variables with their inverses and Jacobian determinants (torch.distributions.transforms).
 
 `y = t(x)`, `x = t.inv(y)`, `t.log_abs_det_jacobian(x, y)` is log |dy/dx|, with one number for each event of the domain.
 """
@@ -25,11 +25,11 @@ def _equal(a, b):
 
 
 class Transform:
-    """A change of variables. Subclasses define `_call`, and `_inverse` and `log_abs_det_jacobian` if they have them.
+    """A change of variables. Subclasses define `_call`, and `_inverse` and `log_abs_det_jacobian` if possible.
 
-    domain, codomain  constraints: where it leads from and to.   bijective: whether t.inv(t(x)) is x.
+    domain, codomain  constraints on its inputs and outputs.   bijective: whether t.inv(t(x)) is x.
     sign              of dy/dx, for transforms of numbers.
-    cache_size        1: the last pair of x and y is kept, so that `t.inv(t(x))` is the very x.
+    cache_size        1: keep the last pair of x and y, so that `t.inv(t(x)) is x`.
     """
 
     bijective = False
@@ -42,14 +42,14 @@ class Transform:
         self._cache_size = cache_size
         self._inv = None
         self._cached_x_y = None, None
-        super().__init__()  # of a Module, say, of which a subclass is one as well
+        super().__init__()  # for example of Module, for subclasses of both
 
     def __getstate__(self):
         return {**self.__dict__, "_inv": None}
 
     @property
     def event_dim(self):
-        """The event_dim of domain and codomain, where they are the same."""
+        """The event_dim of domain and codomain, if they agree."""
         if self.domain.event_dim == self.codomain.event_dim:
             return self.domain.event_dim
         raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
@@ -80,7 +80,7 @@ class Transform:
         return self is other
 
     def __call__(self, x):
-        """The y of an x."""
+        """Compute y from x."""
         if self._cache_size == 0:
             return self._call(x)
         x_old, y_old = self._cached_x_y
@@ -114,11 +114,11 @@ class Transform:
         return f"{type(self).__name__}()"
 
     def forward_shape(self, shape):
-        """The shape of y, of that of x."""
+        """The shape of y, given that of x."""
         return shape
 
     def inverse_shape(self, shape):
-        """The shape of x, of that of y."""
+        """The shape of x, given that of y."""
         return shape
 
 
@@ -174,7 +174,7 @@ def _widened(constraint, event_dim):
 
 
 class ComposeTransform(Transform):
-    """Several transforms, one after the other."""
+    """Several transforms in sequence."""
 
     def __init__(self, parts, cache_size=0):
         super().__init__(cache_size)
@@ -253,7 +253,7 @@ identity_transform = ComposeTransform([])
 
 
 class IndependentTransform(Transform):
-    """A transform of each element of an event: the last `reinterpreted_batch_ndims` dims belong together."""
+    """Treats the last `reinterpreted_batch_ndims` dims of a transform's batch as one event."""
 
     def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
         super().__init__(cache_size=cache_size)
@@ -300,7 +300,7 @@ class IndependentTransform(Transform):
 
 
 class ReshapeTransform(Transform):
-    """The last dims from `in_shape` to `out_shape`."""
+    """Reshapes the last dims from `in_shape` to `out_shape`."""
 
     bijective = True
 
@@ -409,7 +409,7 @@ def _clipped_sigmoid(x):
 
 
 class SigmoidTransform(_SameKind):
-    """y = 1 / (1 + exp(-x)), kept inside of (0, 1)."""
+    """y = 1 / (1 + exp(-x)), clamped to (0, 1)."""
 
     domain, codomain = constraints.real, constraints.unit_interval
     bijective, sign = True, +1
@@ -458,7 +458,7 @@ class TanhTransform(_SameKind):
 
 
 class AbsTransform(_SameKind):
-    """y = |x|; the inverse gives the y."""
+    """y = |x|; the inverse returns y."""
 
     domain, codomain = constraints.real, constraints.positive
 
@@ -569,7 +569,7 @@ def _same_ends(shape, least=1):
 
 
 class SoftmaxTransform(_SameKind):
-    """y = softmax(x); the inverse is log(y), one x of many."""
+    """y = softmax(x); the inverse is log(y), one of many."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
 
@@ -587,13 +587,13 @@ class SoftmaxTransform(_SameKind):
 
 
 class StickBreakingTransform(_SameKind):
-    """A stick of length one, of which each number breaks off a part: n numbers to the simplex of n + 1."""
+    """Stick breaking: each number breaks off a part of a stick of length one; n numbers to the simplex of n + 1."""
 
     domain, codomain = constraints.real_vector, constraints.simplex
     bijective = True
 
     def _log_left(self, x):
-        """log(n), ..., log(1): with them x = 0 becomes equal parts."""
+        """log(n), ..., log(1): offsets with which x = 0 gives equal parts."""
         return (x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)).log()
 
     def _call(self, x):
@@ -620,7 +620,7 @@ class StickBreakingTransform(_SameKind):
 
 
 class LowerCholeskyTransform(_SameKind):
-    """The lower triangle of a matrix, its diagonal through exp."""
+    """The lower triangle of a matrix, with exp applied to its diagonal."""
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
@@ -647,8 +647,8 @@ class PositiveDefiniteTransform(_SameKind):
 class CorrCholeskyTransform(Transform):
     """Numbers to the Cholesky factor of a correlation matrix.
 
-    tanh makes them partial correlations r, which stand below the diagonal; each row then is r times what the numbers before it
-    left of the length one.
+    tanh turns them into partial correlations r below the diagonal; each entry is then r times what the entries before it left of the row's
+    unit length.
     """
 
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
@@ -690,7 +690,7 @@ class CorrCholeskyTransform(Transform):
 
 
 class _PartsTransform(Transform):
-    """Transforms that apply each to a part of the tensor along `dim`."""
+    """Transforms that each apply to a part of the tensor along `dim`."""
 
     bijective = property(lambda self: all(t.bijective for t in self.transforms))
 
@@ -707,7 +707,7 @@ class _PartsTransform(Transform):
 
 
 class CatTransform(_PartsTransform):
-    """Transforms of parts of the given lengths, joined as torch.cat does."""
+    """Transforms of parts of the given lengths, joined like with torch.cat."""
 
     def __init__(self, tseq, dim=0, lengths=None, cache_size=0):
         super().__init__(tseq, dim, cache_size)
@@ -765,7 +765,7 @@ class CatTransform(_PartsTransform):
 
 
 class StackTransform(_PartsTransform):
-    """Transforms of the slices along `dim`, put together as torch.stack does."""
+    """Transforms of the slices along `dim`, joined like with torch.stack."""
 
     def with_cache(self, cache_size=1):
         return (

@@ -1,4 +1,4 @@
-"""What distributions have in common below the level of classes (torch.distributions.utils)."""
+"""Helper functions of distributions (torch.distributions.utils)."""
 
 from functools import update_wrapper
 from numbers import Number
@@ -11,7 +11,7 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values):
-    """Numbers and tensors as tensors of one shape; numbers take the type of the first tensor, if there is one."""
+    """Numbers and tensors broadcast to tensors of one shape; numbers get the type of the first tensor, if any."""
     if not all(isinstance(v, (Number, Variable)) for v in values):
         raise ValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
@@ -24,17 +24,17 @@ def broadcast_all(*values):
 
 
 def standard_normal(shape, like):
-    """Normal numbers in the type of `like`."""
+    """Standard normal samples in the type of `like`."""
     return torch.empty(shape, dtype=like.dtype).normal_()
 
 
 def sum_rightmost(value, dim):
-    """`value` with its last `dim` dims added up."""
+    """`value` summed over its last `dim` dims."""
     return value if dim == 0 else value.reshape(value.shape[:-dim] + (-1,)).sum(-1)
 
 
 def tiny(tensor):
-    """The least normal positive number of the tensor's type."""
+    """The smallest positive normal number of the tensor's type."""
     return torch.finfo(tensor.dtype).tiny
 
 
@@ -44,30 +44,30 @@ def eps(tensor):
 
 
 def draw_gamma(concentration, rate, shape):
-    """Draws of a gamma distribution, of `shape`; gradients flow to `concentration` and `rate`."""
+    """Samples of a gamma distribution with the given `shape`; gradients flow to `concentration` and `rate`."""
     drawn = torch._standard_gamma(concentration.expand(shape)) / rate.expand(shape)
-    drawn.detach().clamp_(min=tiny(drawn))  # the numbers alone, not their history
+    drawn.detach().clamp_(min=tiny(drawn))  # only the numbers, not their history
     return drawn
 
 
 def clamp_probs(probs):
-    """Probabilities kept away from 0 and 1, so that their logarithms are finite."""
+    """Probabilities clamped away from 0 and 1, so that their logarithms are finite."""
     return probs.clamp(min=eps(probs), max=1 - eps(probs))
 
 
 def logits_to_probs(logits, is_binary=False):
-    """Probabilities of log odds (`is_binary`), or of logarithms up to a constant along the last dim."""
+    """Probabilities from log odds (`is_binary`), or from unnormalized logarithms along the last dim."""
     return torch.sigmoid(logits) if is_binary else torch.nn.functional.softmax(logits, dim=-1)
 
 
 def probs_to_logits(probs, is_binary=False):
-    """Log odds (`is_binary`) or logarithms of probabilities, finite also for 0 and 1."""
+    """Log odds (`is_binary`) or logarithms of probabilities, finite even for 0 and 1."""
     inside = clamp_probs(probs)
     return torch.log(inside) - torch.log1p(-inside) if is_binary else torch.log(inside)
 
 
 class lazy_property:  # noqa: N801 - PyTorch's name
-    """A method that is called when its value is first asked for; from then on the value is an attribute."""
+    """A method that runs when its value is first read and then becomes an attribute."""
 
     def __init__(self, wrapped):
         self.wrapped = wrapped
@@ -92,7 +92,7 @@ def tril_matrix_to_vec(mat, diag=0):
 
 
 def vec_to_tril_matrix(vec, diag=0):
-    """The square matrices that have the elements of `vec` on and below the diagonal `diag`, and zeros above it."""
+    """The square matrices with the elements of `vec` on and below the diagonal `diag`, and zeros above it."""
     extra = 1 + 2 * diag
     n = (-extra + (extra**2 + 8 * vec.shape[-1] + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     if not round(n) - n < eps(vec):

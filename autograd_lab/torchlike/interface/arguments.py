@@ -1,9 +1,9 @@
-"""What a function says of arguments that do not fit: what PyTorch's argument parser does.
+"""Errors for arguments that do not fit, as from PyTorch's argument parser.
 
-Functions here are plain Python and check little before they compute. A call with arguments of types that a function has not
-seen is first held against the forms that PyTorch's function can be called in (forms.py), and refused in PyTorch's words if it
-fits none, an older one among them (`admit`, `number_in_the_middle`, `why`). A call that fails all the same may have names or
-numbers of another form (`other_form`).
+Functions here are plain Python and check little before they compute. If a function has not seen the types of a call's arguments before, the
+call is first matched against the signatures of PyTorch's function (forms.py), deprecated ones included, and refused with PyTorch's message
+if none fits (`admit`, `number_in_the_middle`, `why`). A call that fails anyway may use the names or numbers of another signature
+(`other_form`).
 """
 
 import functools
@@ -25,13 +25,13 @@ _NUMPY_NUMBERS = frozenset(
     np.dtype(code).type for code in ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d")
 )
 _TAKE_THEIR_TYPE = frozenset(("tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor.new_tensor"))
-"""Functions for which a NumPy number is data of its own type. Everywhere else it is a plain number and widens nothing."""
+"""Functions for which a NumPy number is data with its own type. Everywhere else it is a plain number and promotes nothing."""
 
 
 class Seen(set):
-    """The types of arguments with which a function was called and which need no second look; of others, `ints` does.
+    """The argument types with which a function was called and that need no further check; for others, see `ints`.
 
-    `ints` is {types: places of lists of ints}: what a list holds does not show in its type.
+    `ints` is {types: positions of lists of ints}: the type of a list does not tell what it contains.
     """
 
     def __init__(self):
@@ -40,7 +40,7 @@ class Seen(set):
 
 
 class SeenOfPlain(Seen):
-    """The same once there are subclasses of Tensor: a call with one, or with a list that may hold one, is looked at each time."""
+    """The same once there are subclasses of Tensor: a call with one, or with a list that may contain one, is checked each time."""
 
     def add(self, types):
         if not any(isinstance(kind, type) and (kind in (tuple, list) or is_asked(kind)) for kind in types):
@@ -48,9 +48,10 @@ class SeenOfPlain(Seen):
 
 
 def admit(key, fn, args, kwargs, types, seen):
-    """(args, kwargs) of a call of `key`, with plain numbers for NumPy's and for tensors that stand for numbers.
+    """(args, kwargs) of a call of `key`, with NumPy numbers, and tensors used as numbers, converted to plain numbers.
 
-    `types` are those of the arguments, with the names of keywords between them. TypeError if PyTorch's function takes no such.
+    `types` are those of the arguments, with the names of keywords between them. Raises TypeError if PyTorch's function does not accept
+    them.
     """
     values = (*args, *kwargs.values()) if kwargs else args
     ints = seen.ints.get(types)
@@ -83,9 +84,9 @@ def admit(key, fn, args, kwargs, types, seen):
 
 
 def _bound(key, fn, args, kwargs, called=None):
-    """[(kind, parameter, value, place)] by the form that a call fits, best one in which no tensor stands for a number.
+    """[(kind, parameter, value, place)] by the signature that a call fits, preferably one in which no tensor is used as a number.
 
-    Empty if PyTorch's function is plain Python. `called` is its name in messages, if it has another there.
+    Empty if PyTorch's function is plain Python. `called` is its name in messages, if different.
     """
     known = forms_of(key)
     if known is None:
@@ -105,19 +106,19 @@ def _bound(key, fn, args, kwargs, called=None):
 
 
 _SELF = object.__new__(Variable)
-"""Stands for the tensor of a method, at which no check looks."""
+"""A placeholder for the tensor of a method, which no check reads."""
 
 
 def _bound_inside(key, fn, args, kwargs):
-    """`_bound` for a function that hands its arguments on to another."""
+    """`_bound` for a function that passes its arguments on to another."""
     inner, *names = INSIDE[key]
     try:
         bound = signature(fn).bind(*[_SELF] * key.startswith("Tensor."), *args, **kwargs)
     except TypeError:
-        return None  # the call itself will say what is wrong
+        return None  # the call itself will raise
     bound.apply_defaults()
     given = bound.arguments
-    own = list(given)[key.startswith("Tensor.") :][: len(args)]  # the parameters that were given by place
+    own = list(given)[key.startswith("Tensor.") :][: len(args)]  # the parameters that were given by position
     handed, named, places = [], {}, {}
     for word in names:
         name, _, instead = word.rstrip("=").partition("|")
@@ -141,13 +142,13 @@ _NUMBERS = ("int", "index", "float", "Number", "tuple of floats", *_INTS)
 
 
 def _is_for_number(bound):
-    """Whether a tensor stands for a number. Whether it may depends on its dims, its dtype and whether it requires grad."""
+    """Whether a tensor is used as a number. Whether that is allowed depends on its dims, its dtype and whether it requires grad."""
     kind, _, value, _ = bound
     return kind in _NUMBERS and _holds_tensor(value)
 
 
 def _is_to_convert(bound):
-    """Whether a tensor, or another object with an `__index__`, stands for a number."""
+    """Whether a tensor, or another object with an `__index__`, is used as a number."""
     kind, _, value, _ = bound
     return kind in _NUMBERS and (_holds_tensor(value) or (kind in _WHOLE and _holds_index(value)))
 
@@ -159,7 +160,7 @@ def _holds_index(value, depth=2):
 
 
 def _check_ints(name, param, values):
-    """Raise TypeError for what is no int after the first of several, which decides on the form."""
+    """Raise TypeError for a non-int after the first of several ints; the first decides on the signature."""
     for i, value in enumerate(values):
         if not (isinstance(value, bool) or gives_index(value)):
             raise TypeError(
@@ -169,7 +170,7 @@ def _check_ints(name, param, values):
 
 
 def _holds_tensor(value, depth=2):
-    """Whether it is a tensor, or a list with one, or a list of such lists; a list may hold itself."""
+    """Whether `value` is a tensor, or contains one in nested lists; a list may contain itself."""
     return isinstance(value, Variable) or (
         depth > 0 and isinstance(value, (tuple, list)) and any(_holds_tensor(v, depth - 1) for v in value)
     )
@@ -183,7 +184,7 @@ def _whole(value):
 
 
 def _as_number(kind, value):
-    """A tensor as the number it stands for where `kind` is asked for, alone or in a list."""
+    """Converts a tensor, alone or in a list, to the number that `kind` requires."""
     if isinstance(value, (tuple, list)) and (
         _holds_tensor(value) or (kind in _WHOLE and _holds_index(value))
     ):
@@ -199,7 +200,7 @@ def _as_number(kind, value):
 
 
 def why(key, fn, args, kwargs, error):
-    """PyTorch's text for a call of `key` that failed with `error`, or None if its arguments are all right."""
+    """PyTorch's message for a call of `key` that failed with `error`, or None if its arguments are valid."""
     if key in INSIDE:
         try:
             _bound_inside(key, fn, args, kwargs)
@@ -226,7 +227,7 @@ def why(key, fn, args, kwargs, error):
     got += ", " if kwargs and not args else ""
     begin = f"{name}() received an invalid combination of arguments - got "
     if len(forms) == 1:
-        last = [p[1] for p in forms[0].params[-len(kwargs) :]]  # where PyTorch looks for keywords
+        last = [p[1] for p in forms[0].params[-len(kwargs) :]]  # where PyTorch checks keywords
         unknown = [k for k in kwargs if k not in last]
         if unknown:
             return f"{begin}unrecognized keyword arguments: {', '.join(unknown)}"
@@ -235,11 +236,11 @@ def why(key, fn, args, kwargs, error):
 
 
 TENSORS = {"input", "other", "weight", "target", "tensor", "query", "key", "value", "A", "B", "a", "b", "input1", "input2", "x1", "x2", "anchor", "positive", "negative", "logits", "log_probs", "grid", "theta"}  # fmt: skip
-"""Parameters of that name hold tensors, in the functions that PyTorch itself has in Python."""
+"""Names of parameters that are tensors, in functions that are Python in PyTorch too."""
 
 
 def _of_plain_python(fn, args, kwargs, error):
-    """For a function that is Python in PyTorch as well: Python's own errors stand; others may hide a wrong type."""
+    """For a function that is Python in PyTorch too: Python's own errors are right; others may hide a wrong type."""
     if not isinstance(error, (AttributeError, KeyError, StopIteration, TypeError)) or isinstance(
         error, NotImplementedError
     ):
@@ -250,7 +251,7 @@ def _of_plain_python(fn, args, kwargs, error):
     names = code.co_varnames[: code.co_argcount]
     numbers = () if isinstance(error, AttributeError) else (int, float)
     for i, (name, value) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
-        if name == "dim" and isinstance(value, (str, float)):  # handed on to the method
+        if name == "dim" and isinstance(value, (str, float)):  # passed on to the method
             return f"{fn.__name__}(): argument 'dim' (position 1) must be int, not {type_name(value)}"
         if name in TENSORS and value is not None and not isinstance(value, (Variable, *numbers)):
             place = f" (position {i + 1})" if i < len(args) else ""
@@ -266,7 +267,7 @@ def _of_plain_python(fn, args, kwargs, error):
 
 
 def other_form(key, args, kwargs, error):
-    """(args, kwargs) of a call of `key` that failed, written in the form that functions here expect; None if they are."""
+    """(args, kwargs) of a failed call of `key`, rewritten in the form that functions here expect; None if they are already."""
     renamed = own_names(key, kwargs, error)
     if renamed is not None:
         return args, renamed
@@ -278,7 +279,7 @@ def other_form(key, args, kwargs, error):
 
 
 def number_first(key, args, kwargs):
-    """(args, kwargs) of torch.add(2, x) or torch.add(1, 2), with a tensor for the first number; None if there is none."""
+    """(args, kwargs) of torch.add(2, x) or torch.add(1, 2), with the first number as a tensor; None if it does not apply."""
     if key not in TAKE_NUMBERS:
         return None
     if not args or not isinstance(args[0], (bool, int, float)):
@@ -299,7 +300,7 @@ _OPERANDS = {
 
 @functools.cache
 def _older_forms(key):
-    """The deprecated forms of the function of that key, in which a number stands among its tensors."""
+    """The deprecated signatures of a function in which a number comes between its tensors."""
     place, _, name = key.rpartition(".")
     plain = name.rstrip("_")
     operands = _OPERANDS.get(plain, ())
@@ -312,7 +313,7 @@ def _older_forms(key):
 
 
 def number_in_the_middle(key, args, kwargs):
-    """(args, kwargs) of a deprecated form such as x.add_(2, y), which means x.add_(y, alpha=2); None if it is none."""
+    """(args, kwargs) of a deprecated form such as x.add_(2, y), which means x.add_(y, alpha=2); None if it does not apply."""
     name = key.rpartition(".")[2]
     form = next((f for f in _older_forms(key) if f.complaint(name, args, kwargs) is None), None)
     if form is None:
@@ -333,7 +334,7 @@ def number_in_the_middle(key, args, kwargs):
 
 
 def _overloads(name, method, numbers):
-    """The deprecated form of a function in which `numbers` stand among its tensors, and the one to use, as PyTorch shows them."""
+    """The deprecated signature of a function in which `numbers` come between its tensors, and the one to use, as PyTorch prints them."""
     plain = name.rstrip("_")
     tensors = [f"Tensor {t}" for t in _OPERANDS[plain]]
     first = [] if method else ["Tensor input"]
@@ -349,7 +350,7 @@ def _overloads(name, method, numbers):
 
 
 def with_numbers(key, args, kwargs):
-    """The arguments with plain numbers where tensors of one element stand for sizes; None if there are none."""
+    """The arguments with one-element tensors that are used as sizes converted to numbers; None if there are none."""
     if key not in _WITH_SIZES or not any(map(_holds_tensor, (*args[1:], *kwargs.values()))):
         return None
     numbers = (*args[:1], *map(_whole, args[1:]))
@@ -366,11 +367,11 @@ _WITH_SIZES = {
         "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "interpolate", "max_pool1d", "max_pool2d", "pad",
     )
 }  # fmt: skip
-"""Functions that are written in Python in PyTorch, and hand sizes on to one that takes tensors for them."""
+"""Functions that are Python in PyTorch, and pass sizes on to a function that accepts tensors for them."""
 
 
 def own_names(key, kwargs, error):
-    """`kwargs` with NumPy's names replaced by PyTorch's, if that is what a call of `key` failed of; else None."""
+    """`kwargs` with NumPy's names replaced by PyTorch's, if a call of `key` failed because of them; otherwise None."""
     known = forms_of(key) if kwargs and isinstance(error, TypeError) else None
     if known is None:
         return None
@@ -387,10 +388,12 @@ def own_names(key, kwargs, error):
 
 
 def by_place(key, args, kwargs, error):
-    """(args, kwargs) of a call by names that only one of the forms has, tensor_split(x, sections=2), by places; None if it is none."""
+    """(args, kwargs) with names that only one signature has, as in tensor_split(x, sections=2), made positional; None if it does not
+    apply.
+    """
     known = forms_of(key) if kwargs and isinstance(error, TypeError) else None
     form = known and next((form for form in known[1] if form.complaint(known[0], args, kwargs) is None), None)
-    if not form or form.takes_ints:  # a lone int is a size by place only
+    if not form or form.takes_ints:  # a lone int is a size only by position
         return None
     placed, rest = list(args), dict(kwargs)
     for _, name, *_ in form.params[len(args) : form.positional]:

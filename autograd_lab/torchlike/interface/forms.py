@@ -1,4 +1,4 @@
-"""The forms in which PyTorch's functions can be called (signatures.txt), and which values fit the kinds of parameters they have."""
+"""The signatures of PyTorch's functions (signatures.txt), and which values fit their kinds of parameters."""
 
 import functools
 import operator
@@ -15,9 +15,9 @@ from ..world.device import device
 
 
 class Form:
-    """One way to call a function: its parameters as (kind, name, is required, may be None).
+    """One signature of a function: its parameters as (kind, name, is required, may be None).
 
-    `dim?` in its text may be None though PyTorch's messages do not say so, and `dims[]` takes ints in a list only.
+    `dim?` in its text may be None although PyTorch's messages do not say so, and `dims[]` accepts only a list of ints.
     """
 
     def __init__(self, text):
@@ -41,11 +41,11 @@ class Form:
         self.takes_ints = kinds in (["tuple of ints"], ["list of ints"])  # reshape(2, 3) for reshape((2, 3))
 
     def shown(self):
-        """The form as messages show it."""
+        """The signature as messages print it."""
         return re.sub(r"\?|\[\]", "", self.text).replace(" = ...", " = None")
 
     def complaint(self, name, args, kwargs):
-        """What PyTorch says if it tries this form, or None if the call fits."""
+        """PyTorch's complaint about a call with this signature, or None if the call fits."""
         given = len(args)
         several = self.takes_ints and given > 1 and gives_index(args[0])
         if given > self.positional and not several:
@@ -88,7 +88,7 @@ class Form:
         return None
 
     def bound(self, args, kwargs):
-        """[(kind, parameter, value, place)] of a call that fits; a place is a number, or the name of a keyword."""
+        """[(kind, parameter, value, place)] of a call that fits; a place is a position, or the name of a keyword."""
         ints = self.takes_ints and len(args) > 1
         params = [("index", self.params[0][1])] * len(args) if ints else self.params
         by_name = [
@@ -108,7 +108,7 @@ class Form:
 
     def _missing(self, name, start):
         names = [f'"{p[1]}"' for p in self.params[start:] if p[2]]
-        plural = "s" if len(names) == 1 else ""  # the wrong way round, as PyTorch has it
+        plural = "s" if len(names) == 1 else ""  # the wrong way round, as in PyTorch
         return f"{name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
 
 
@@ -124,7 +124,7 @@ TAKE_NUMBERS = {
     "true_divide",
     "floor_divide",
 }
-"""The operations in which a number may stand for a tensor."""
+"""The operations in which a number may take the place of a tensor."""
 
 INDICES = {
     line.split()[0]: frozenset(line.split()[1:])
@@ -161,7 +161,7 @@ INDICES = {
         unsafe_split split_size
     """.strip().splitlines()
 }
-"""Ints that may be what one of several ints may be (PyTorch's SymInt). For other ints a tensor needs to be 0-d."""
+"""Single ints that accept what one of several ints accepts (PyTorch's SymInt). For other ints a tensor needs to be 0-d."""
 
 INSIDE = {
     line.split()[0]: line.split()[1:]
@@ -209,10 +209,10 @@ INSIDE = {
         Tensor.unique_consecutive nn.unique_consecutive input return_inverse= return_counts= dim=
     """.strip().splitlines()
 }
-"""Functions that PyTorch has in Python, what each calls with which of its arguments, and what it puts for None there."""
+"""Functions that are Python in PyTorch: what each calls, with which of its arguments, and what it passes for None."""
 
 ALIASES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
-"""NumPy's names for some parameters, which PyTorch takes too."""
+"""NumPy's names for some parameters, which PyTorch accepts too."""
 
 _ELEMENTS = {
     "tuple of ints": "index",
@@ -233,7 +233,9 @@ def _is_int(v):
 
 
 def is_index(v):
-    """Whether it may be the one int, or the first of the ints, of a size or of dims: there a tensor has one element of any shape."""
+    """Whether it may be the only int, or the first of the ints, of a size or of dims: there a tensor may have any shape with one
+    element.
+    """
     return (
         v._data.size == 1 and v._data.dtype.kind in "iub"
         if isinstance(v, Variable)
@@ -242,7 +244,7 @@ def is_index(v):
 
 
 def gives_index(v):
-    """Whether it may be one of several ints: of those any type will do that has an `__index__`, as NumPy's arrays of no dims."""
+    """Whether it may be one of several ints: any type with an `__index__`, such as NumPy's 0-d arrays."""
     if isinstance(v, (int, np.integer, Variable)):
         return is_index(v)
     if isinstance(v, np.bool_) or not hasattr(v, "__index__"):
@@ -259,7 +261,7 @@ def _is_one_int(v):
 
 
 def _are_indices(v):
-    """PyTorch looks at the first: what the others are shows when they are read (`_check_all`)."""
+    """PyTorch checks only the first; the others are checked when they are read (`_check_all`)."""
     return isinstance(v, (tuple, list)) and (not v or gives_index(v[0]))
 
 
@@ -294,13 +296,13 @@ _KINDS = {
 
 
 def fits(kind, value):
-    """Whether `value` may be passed where PyTorch's parser wants `kind`; unknown kinds take anything."""
+    """Whether `value` may be passed where PyTorch's parser expects `kind`; unknown kinds accept anything."""
     check = _KINDS.get(kind)
     return check is None or bool(check(value))
 
 
 def type_name(value):
-    """The type of an argument as PyTorch's messages about arguments put it."""
+    """The type of an argument as PyTorch's messages print it."""
     if isinstance(value, Variable):
         return "Parameter" if type(value).__name__ == "Parameter" else "Tensor"
     if isinstance(value, dtype):
@@ -313,7 +315,7 @@ def type_name(value):
 
 @functools.cache
 def forms_of(key):
-    """(the name in messages, the forms, whether there are older ones) of a function; None if PyTorch's is plain Python."""
+    """(the name in messages, the signatures, whether there are deprecated ones) of a function; None if PyTorch's is plain Python."""
     table = known()
     if key in table:
         return table[key]
@@ -324,7 +326,7 @@ def forms_of(key):
 
 
 def _method_form(text):
-    """The form of the method of a function: without `input` and `out`."""
+    """The signature of a function's method: without `input` and `out`."""
     return re.sub(
         r"^\(Tensor input(, )?", "(", re.sub(r"(, \*)?, (Tensor|tuple of Tensors) out = None(?=\))", "", text)
     )
@@ -332,8 +334,8 @@ def _method_form(text):
 
 @functools.cache
 def known():
-    """{key: (name, forms, whether there are older ones)} of the file, read when the first call fails."""
-    from pathlib import Path  # which loads much, and nothing else here needs it
+    """{key: (name, signatures, whether there are deprecated ones)} from the file, read when the first call fails."""
+    from pathlib import Path  # it imports a lot, and nothing else here needs it
 
     table, found, open_group = {}, [], False
     for line in Path(__file__).with_name("signatures.txt").read_text(encoding="utf-8").splitlines():

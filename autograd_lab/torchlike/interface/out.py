@@ -1,7 +1,7 @@
-"""The `out` argument: what a function returned is written into tensors that are given.
+"""The `out` argument: the results of a function are written into given tensors.
 
-Functions compute without knowing of it. What PyTorch's would do with an `out` of another type, or one that lies over
-what is read, stands here in tables, by the name of the function.
+Functions compute without knowing about it. What PyTorch does with an `out` of another type, or one that overlaps with an operand, is in
+tables here, by the name of the function.
 """
 
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES
@@ -18,7 +18,7 @@ _MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")
 
 
 def typed_as(out, key, args, kwargs):
-    """The settings of a function that only makes numbers, or adds them up, so that it does so in the type of `out`."""
+    """The settings of a function that only creates or sums numbers, so that it does so in the type of `out`."""
     if kwargs.get("dtype") is not None and isinstance(out, Variable):
         _check_wanted(out, key, to_dtype(kwargs["dtype"]))
     elif key in _IN_TYPE_OF_OUT and isinstance(out, Variable):
@@ -44,7 +44,7 @@ def typed_as(out, key, args, kwargs):
 
 
 def _check_wanted(out, key, dtype):
-    """Raise RuntimeError if a function that adds up is to do so in another type than that of `out`."""
+    """Raise RuntimeError if the requested type of a sum differs from that of `out`."""
     if dtype is out.dtype:
         return
     own, got = dtype.np.name, out._data.dtype.name
@@ -74,9 +74,8 @@ def refuse_dual(key, out, values):
 def write_out(key, result, out, values):
     """Write what a function returned for `values` into `out` (a tensor, or a tuple of them) and return that.
 
-    Autograd does not follow this. Raises TypeError if the function has no `out`, RuntimeError if a gradient would be
-    wanted, the numbers do not fit, or `out` overlaps with what is read; a tensor of another shape is resized, with PyTorch's
-    warning unless it is empty.
+    Autograd does not follow this. Raises TypeError if the function has no `out`; RuntimeError if a gradient would be needed, if the numbers
+    do not fit, or if `out` overlaps with an operand. A tensor of another shape is resized, with PyTorch's warning unless it is empty.
     """
     known = forms_of(key)
     name = key.rpartition(".")[2] if known is None else known[0]
@@ -120,7 +119,7 @@ _IN_PYTHON = {
     "norm": "linalg_vector_norm",
     "tensordot": "tensordot",
 }
-"""Functions whose arguments no message of PyTorch lists, and what computes them there."""
+"""Functions whose arguments no message of PyTorch lists, and the kernel behind each."""
 
 _MEMORY = {
     "apart": (
@@ -136,7 +135,9 @@ _MEMORY = {
         "special_ndtr std sum svd tensordot tril triu var"
     ),
 }
-"""How `out` may lie to the operands. Of all other functions it may be one of them, or lie apart; of those of linalg, anyhow."""
+"""How `out` may overlap with the operands. For all other functions it may be one of them, or be disjoint; for those of linalg, anything
+goes.
+"""
 
 _MEMORY_RULES = {name: rule for rule, names in _MEMORY.items() for name in names.split()}
 
@@ -186,7 +187,7 @@ _OUT_TYPES = {
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag "
     "is True, but we got output tensor's dtype {Out} and out_int32 flag is {short}": "searchsorted bucketize",
 }
-"""What PyTorch says where `out` is not of the type of the result, of functions that do not convert."""
+"""PyTorch's messages if `out` does not have the type of the result, for functions that do not convert."""
 
 _OUT_REFUSES = {name: text for text, names in _OUT_TYPES.items() for name in names.split()}
 
@@ -222,10 +223,10 @@ _OF_SEVERAL = {
     "sort": (_EXPECTED_OUT, _EXPECTED_OUT),
     "topk": (_EXPECTED_OUT, _EXPECTED_OUT),
 }
-"""The same of functions with two results."""
+"""The same for functions with two results."""
 
 _TRUTHS = ("all", "any")
-"""These write truth values, and bytes where `out` holds bytes."""
+"""These write booleans, or bytes if `out` holds bytes."""
 
 _IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod", "mean", "nansum", "nanmean")
 _MEANS = ("mean", "nansum", "nanmean")
@@ -233,7 +234,7 @@ _MEANS = ("mean", "nansum", "nanmean")
 
 
 def _check_type(out, result, name, nr):
-    """Raise RuntimeError or TypeError if a function does not write its result (number `nr`, if it has several) as the type of `out`."""
+    """Raise RuntimeError or TypeError if a function cannot write its result (number `nr`, if it has several) in the type of `out`."""
     have, want = result._data, out._data
     converts = name == "bernoulli" or (name in _TRUTHS and want.dtype.name in ("bool", "uint8"))
     text = _OUT_REFUSES.get(name) if nr is None or name not in _OF_SEVERAL else _OF_SEVERAL[name][nr]
@@ -260,7 +261,7 @@ def _check_type(out, result, name, nr):
 
 
 _LIES_IN_ROWS = ("cholesky", "cross", "linalg_cross", "linalg_tensorinv", "lu")
-"""What these write into an empty `out` lies in rows, though their results do not."""
+"""These fill an empty `out` in row-major order, although their results are not."""
 
 
 def _write_one(out, result, name, computed):
@@ -274,7 +275,7 @@ def _write_one(out, result, name, computed):
                 f"the computed number of elements {have.size}. Note that this may occur as a result of rounding error. "
                 f"The out tensor will be resized to a tensor of shape ({have.size},)."
             )
-        elif want.size and computed:  # what only makes numbers resizes without a word
+        elif want.size and computed:  # functions that only create numbers resize without a warning
             warn(
                 f"An output with one or more elements was resized since it had shape {list(want.shape)}, which does not "
                 f"match the required output shape {list(have.shape)}. This behavior is deprecated, and in a future "
@@ -283,5 +284,5 @@ def _write_one(out, result, name, computed):
             )
         METHODS["resize_"](out, *have.shape)
         if computed and name not in _LIES_IN_ROWS and not have.flags.c_contiguous and has_no_gaps(have):
-            METHODS["as_strided_"](out, have.shape, result.stride())  # as the result would lie
+            METHODS["as_strided_"](out, have.shape, result.stride())  # in the memory order of the result
     METHODS["copy_"](out, result.detach())

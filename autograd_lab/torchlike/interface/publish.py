@@ -1,4 +1,4 @@
-"""Functions and methods as users get them: with an `out` argument, and PyTorch's words for a call that fits no form."""
+"""Functions and methods as users get them: with an `out` argument, and PyTorch's message for a call that fits no signature."""
 
 from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from types import FunctionType
@@ -24,7 +24,7 @@ def publish(functions, place, module):
 
 
 def publish_methods(methods):
-    """The same for methods of Tensor. One that takes nothing is left as it is: Python refuses what does not fit."""
+    """The same for methods of Tensor. A method without arguments stays unchanged: Python itself refuses wrong calls."""
     return {
         name: fn
         if not isinstance(fn, FunctionType) or name.startswith("__") or takes_nothing(fn)
@@ -45,7 +45,7 @@ _NEVER_NUMBERS = frozenset(("input", "target", "weight", "bias", "mat1", "mat2",
 
 
 def _first_number(fn):
-    """How many parameters of `fn` come before the first that may be a number."""
+    """How many parameters of `fn` precede the first that may be a number."""
     code = unwrap(fn).__code__
     names = code.co_varnames[: code.co_argcount]
     return next((i for i, name in enumerate(names) if name not in _NEVER_NUMBERS), len(names))
@@ -62,7 +62,7 @@ def _public(fn, key, module):
         if kwargs or len(args) > first_number:
             if kwargs:
                 types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-            elif len(args) == 2:  # written out: it takes a third of the time
+            elif len(args) == 2:  # written out: three times as fast
                 types = type(args[0]), type(args[1])
             elif len(args) == 1:
                 types = (type(args[0]),)
@@ -88,7 +88,7 @@ def _public(fn, key, module):
             result = fn(*args, **typed_as(out, key, args, kwargs))
             return write_out(key, result, out, (*args, *kwargs.values()))
         except RefusedError:
-            raise  # no other arguments would do
+            raise  # no other arguments are valid
         except Exception as error:
             found = overloaded_for(key, args, kwargs)
             otherwise = (
@@ -115,7 +115,7 @@ def _public(fn, key, module):
 
 
 def _check_layout(wanted):
-    """Raise NotImplementedError for a layout that no tensor has here."""
+    """Raise NotImplementedError for layouts that do not exist here."""
     if isinstance(wanted, layout) and wanted is not strided:
         raise NotImplementedError(
             f"there are no tensors of layout {wanted} here: autograd_lab has neither sparse nor nested tensors"
@@ -153,7 +153,7 @@ def _public_method(fn, key):
             found = otherwise = None
             complaint = why(key, fn, args, kwargs, None)
         except RefusedError:
-            raise  # no other arguments would do
+            raise  # no other arguments are valid
         except Exception as error:
             found = overloaded_for(key, args, kwargs)
             otherwise = None if found else other_form(key, args, kwargs, error)
@@ -161,7 +161,7 @@ def _public_method(fn, key):
                 complaint = why(key, fn, args, kwargs, error)
                 if complaint is None:
                     if key[-1] == "_" and key not in _NO_WRITE:
-                        check_writable(self)  # a leaf that may not be written is what PyTorch sees first
+                        check_writable(self)  # PyTorch first checks for a leaf that may not be written
                     raise
         if found:
             return ask_for(key, call, found, (self, *args), kwargs)
@@ -179,7 +179,7 @@ _NO_WRITE = frozenset(
     f"Tensor.{name}"
     for name in ["resize_", "resize_as_", "requires_grad_", "detach_", "set_", "apply_", "map_", "map2_"]
 )
-"""Names with an underscore of methods that write no numbers, or refuse a leaf in words of their own."""
+"""Methods whose names end in an underscore, but that write no numbers, or have their own message for a leaf."""
 
 
 def _dressed(call, fn, key):

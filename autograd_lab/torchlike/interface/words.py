@@ -1,4 +1,4 @@
-"""NumPy's words for dim and keepdim, which PyTorch's functions take as well."""
+"""NumPy's names for dim and keepdim, which PyTorch's functions accept too."""
 
 import functools
 from inspect import unwrap
@@ -7,7 +7,7 @@ from ..ops.rule import FUNCTIONS, METHODS
 
 
 def numpy_words(fn):
-    """`fn`, which takes `axis` for `dim` and `keepdims` for `keepdim` as well."""
+    """Wraps `fn` to accept `axis` for `dim` and `keepdims` for `keepdim`."""
 
     @functools.wraps(fn)
     def call(*args, **kwargs):
@@ -21,7 +21,7 @@ def numpy_words(fn):
 
 
 def take_numpy_words(page):
-    """Let all functions and methods that the page named `page` has defined, and that have a `dim`, take NumPy's words."""
+    """Let all functions and methods of the page named `page` that have a `dim` accept NumPy's names."""
     for table in (FUNCTIONS, METHODS):
         for name, fn in [*table.entered.items()]:
             if getattr(fn, "__module__", None) == page and "dim" in _parameters(fn):

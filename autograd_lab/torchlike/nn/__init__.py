@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ...loading import late as _late
 from ..world.missing import finder
 
-if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
+if TYPE_CHECKING:  # loading/table.py is generated from this: names that are loaded lazily
     from . import (
         activation,
         adaptive,

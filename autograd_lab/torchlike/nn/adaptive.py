@@ -1,4 +1,4 @@
-"""A softmax over very many classes, most of which are rare."""
+"""A softmax over very many classes, most of them rare."""
 
 from collections import namedtuple
 
@@ -11,15 +11,15 @@ _ASMoutput = namedtuple("_ASMoutput", "output loss")
 
 
 class AdaptiveLogSoftmaxWithLoss(Module):
-    """Log probabilities of classes, of which the rare ones stand in clusters with smaller layers of their own.
+    """Log probabilities of classes, where the rare ones are grouped in clusters with smaller layers.
 
-    in_features, n_classes  the sizes of the input and of what it is divided into
+    in_features, n_classes  the number of input features and of classes
     cutoffs                 where the clusters begin; the classes below the first one are the frequent ones, in the head
-    div_value               by how much each cluster's inner layer is smaller than that of the one before
+    div_value               the factor by which each cluster's inner layer is smaller than the previous one's
     head_bias               whether the head has a bias
 
     Called with (n, in_features) and (n,) classes (or without n), it returns the classes' log probabilities and the loss, which is
-    their negative mean. Raises ValueError for cutoffs that do not rise from 1 to below n_classes.
+    their negative mean. Raises ValueError unless the cutoffs increase from at least 1 to below n_classes.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             )
 
     def _clusters(self):
-        """Where each cluster begins and ends."""
+        """The first class of each cluster, and the one after its last."""
         return list(zip(self.cutoffs[:-1], self.cutoffs[1:], strict=True))
 
     def reset_parameters(self):
@@ -95,7 +95,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not batched:
             input, target = input.unsqueeze(0), target.unsqueeze(0)
         output = input.new_zeros(target.shape[0])
-        first = target.clone()  # the class in the head: its own, or that of its cluster
+        first = target.clone()  # the class in the head: the class itself, or its cluster
         for i, (start, stop) in enumerate(self._clusters()):
             rows = ((target >= start) & (target < stop)).nonzero().squeeze()
             if not rows.numel():

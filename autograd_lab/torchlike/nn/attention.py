@@ -1,4 +1,4 @@
-"""Attention and the transformer: layers that let every place of a sequence look at every other."""
+"""Attention and the transformer: layers in which every position of a sequence attends to every other."""
 
 import contextlib
 import copy
@@ -20,7 +20,7 @@ empty = FACTORIES["empty"]
 
 
 class SDPBackend(enum.IntEnum):
-    """The ways in which PyTorch computes attention (torch.nn.attention.SDPBackend); here there is one."""
+    """PyTorch's implementations of attention (torch.nn.attention.SDPBackend); here there is one."""
 
     ERROR = -1
     MATH = 0
@@ -32,7 +32,7 @@ class SDPBackend(enum.IntEnum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """Inside, PyTorch chooses among these ways to compute attention; nothing changes here (torch.nn.attention.sdpa_kernel)."""
+    """Restricts PyTorch's choice among its implementations of attention; has no effect here (torch.nn.attention.sdpa_kernel)."""
     if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
             f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}"
@@ -41,14 +41,14 @@ def sdpa_kernel(backends, set_priority=False):
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name that PyTorch gives the last layer of MultiheadAttention."""
+    """A Linear with PyTorch's name for the last layer of MultiheadAttention."""
 
 
 class MultiheadAttention(Module):
     """Attention by several heads side by side, each over its own slice of the embedding.
 
     query (L, n, E), key (S, n, kdim), value (S, n, vdim); with `batch_first` n comes first; n may be left out.
-    Returns the result (as the query) and the weights (n, L, S), or None for them if `need_weights` is False.
+    Returns the result (shaped like the query) and the weights (n, L, S), or None instead of the weights if `need_weights` is False.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class MultiheadAttention(Module):
     ):
         batched = query.dim() == 3
         if self.batch_first and batched:
-            # What came in as one tensor stays one: self-attention is then a single product.
+            # Identical inputs stay identical: self-attention is then a single product.
             turned = {id(t): t.transpose(1, 0) for t in (query, key, value)}
             query, key, value = (turned[id(t)] for t in (query, key, value))
         out, weights = F.multi_head_attention_forward(
@@ -176,7 +176,7 @@ def _activation(given):
 
 
 class _TransformerLayer(Module):
-    """What the layers of both sides share: feed forward, norms and dropouts around each part."""
+    """The common base of encoder and decoder layers: feed forward, norms and dropouts around each part."""
 
     def _build(
         self, parts, d_model, dim_feedforward, dropout, activation, eps, norm_first, bias, device, dtype
@@ -192,7 +192,7 @@ class _TransformerLayer(Module):
         self.activation = _activation(activation)
 
     def _run(self, x, parts):
-        """Each part reads x and adds to it, with a norm before it or after the sum."""
+        """Run the parts: each reads x and adds to it, with a norm before it or after the sum."""
         for i, part in enumerate(parts, 1):
             norm, drop = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
             x = x + drop(part(norm(x))) if self.norm_first else norm(x + drop(part(x)))
@@ -306,7 +306,7 @@ def _clones(layer, count):
 
 
 def _why_not_nested(layer):
-    """Why PyTorch could not use nested tensors with this layer, or an empty text."""
+    """Why PyTorch could not use nested tensors with this layer, or an empty string."""
     name = "encoder_layer"
     if not isinstance(layer, TransformerEncoderLayer):
         return f"{name} was not TransformerEncoderLayer"
@@ -383,7 +383,7 @@ class TransformerDecoder(Module):
 
 
 def _is_causal(mask):
-    """Whether a mask is the one that forbids to look ahead."""
+    """Whether a mask is the causal mask."""
     if mask is None or mask.dim() != 2 or mask.shape[0] != mask.shape[1]:
         return False
     return bool((mask == Transformer.generate_square_subsequent_mask(mask.shape[0]).to(mask.dtype)).all())
@@ -462,7 +462,7 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
-        """The (sz, sz) mask that forbids to look ahead: -inf above the diagonal, 0 elsewhere."""
+        """The (sz, sz) causal mask: -inf above the diagonal, 0 elsewhere."""
         return FACTORIES["full"]((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
 
 

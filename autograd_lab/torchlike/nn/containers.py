@@ -20,7 +20,7 @@ def _absolute(index, n):
 
 
 class Container(Module):
-    """Modules by name: what every Module does now (torch.nn.Container, deprecated)."""
+    """Modules by name, as in every Module (torch.nn.Container, deprecated)."""
 
     def __init__(self, **kwargs):
         super().__init__()
@@ -119,7 +119,7 @@ class Sequential(Module):
         return self
 
     def pop(self, key):
-        """Take out and return the module at a position."""
+        """Remove and return the module at a position."""
         module = self[key]
         del self[key]
         return module
@@ -181,7 +181,7 @@ class ModuleList(Module):
         self.extend(modules)
 
     def pop(self, key):
-        """Take out and return the module at a position."""
+        """Remove and return the module at a position."""
         module = self[key]
         del self[key]
         return module
@@ -231,11 +231,11 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self):
-        """Take out everything."""
+        """Remove everything."""
         self._modules.clear()
 
     def pop(self, key):
-        """Take out and return the module under `key`."""
+        """Remove and return the module under `key`."""
         return self._modules.pop(key)
 
     def keys(self):
@@ -370,7 +370,7 @@ class ParameterDict(Module):
         return key in self._keys
 
     def clear(self):
-        """Take out all values."""
+        """Remove all values."""
         for key in list(self._keys):
             del self[key]
 
@@ -391,7 +391,7 @@ class ParameterDict(Module):
         return self[key] if key in self._keys else default
 
     def pop(self, key):
-        """Take out and return the value under `key`."""
+        """Remove and return the value under `key`."""
         value = self[key]
         del self[key]
         return value

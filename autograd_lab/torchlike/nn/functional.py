@@ -1,4 +1,4 @@
-"""torch.nn.functional: layers without parameters of their own, as functions. The rules behind them are in ops/."""
+"""torch.nn.functional: layers as functions, without parameters of their own. Their rules are in ops/."""
 
 import inspect
 import math
@@ -51,7 +51,7 @@ def relu(input, inplace=False):
 
 
 def _with_inplace(name, doc):
-    """The function `name` of ops/activations.py with PyTorch's `inplace` argument after its own."""
+    """The function `name` of ops/activations.py with PyTorch's `inplace` argument appended."""
     plain = getattr(activations, name, None) or FUNCTIONS[name]
     changing = getattr(activations, name + "_", None) or FUNCTIONS.get(name + "_") or METHODS.get(name + "_")
 
@@ -236,7 +236,7 @@ one_hot = _one_hot
 def embedding(
     input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
 ):
-    """Rows of `weight`, picked by the integers in `input`."""
+    """Rows of `weight`, looked up by the integers in `input`."""
     if padding_idx is not None:
         rows = weight._data.shape[0]
         if not -rows <= padding_idx < rows:
@@ -250,7 +250,7 @@ def embedding(
 
 
 def _shorten(weight, input, max_norm, norm_type):
-    """Scale the rows that will be looked up down to `max_norm`: one write, which is not recorded."""
+    """Scale down the rows about to be looked up to `max_norm`, in one unrecorded write."""
     table = weight.detach()
     picked = np.unique(input._data)
     for row in picked:
@@ -283,13 +283,13 @@ def embedding_bag(
     include_last_offset=False,
     padding_idx=None,
 ):
-    """Rows of `weight` picked by `input`, summed, averaged or compared within each bag.
+    """Rows of `weight` looked up by `input`, then summed, averaged or maximized within each bag.
 
     input               (bags, n), or (n,) cut into bags by `offsets`, where each one starts
     weight              (rows, d)
     mode                "sum", "mean" or "max"
-    per_sample_weights  in the shape of `input`: what each row is multiplied by in a sum
-    padding_idx         a row that does not count
+    per_sample_weights  in the shape of `input`: the weight of each row in a sum
+    padding_idx         a row to ignore
     returns             (bags, d)
 
     Raises ValueError for a `mode` or offsets of the wrong kind, NotImplementedError for weights in a mean or maximum.
@@ -396,7 +396,7 @@ def instance_norm(
     momentum=0.1,
     eps=1e-5,
 ):
-    """Every channel of every sample normalized over its places."""
+    """Every channel of every sample normalized over its positions."""
     if use_input_stats and math.prod(input._data.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     return normalization.instance_norm(
@@ -593,7 +593,7 @@ fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
 
 
 def _unpooled(input, kernel_size, stride, padding, output_size, nd):
-    """The size that a max_unpool gives: the one asked for, if it is possible, or the smallest."""
+    """The output size of a max_unpool: the requested one, if possible, or the smallest."""
     have = input.shape
     least = [(have[i - nd] - 1) * stride[i] + kernel_size[i] - 2 * padding[i] for i in range(nd)]
     if output_size is None:
@@ -659,7 +659,7 @@ def _grid(input, output_size, n):
 
 def adaptive_avg_pool1d(input, output_size):
     """The means of `output_size` cells that cover the last dim."""
-    if output_size is None:  # which pooling in two dims takes for "as it is"
+    if output_size is None:  # two-dimensional pooling reads None as "unchanged"
         raise TypeError("output_size must be a number of cells, not None")
     (n,) = pooling.one_number("adaptive_avg_pool1d", "output_size", output_size)
     pooling.two_or_three_dims("adaptive_avg_pool1d", input)
@@ -692,7 +692,7 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
 
 
 def _with_indices(fn):
-    """The form of a pool that always returns the places as well."""
+    """The variant of a pool that also returns the indices."""
     if "adaptive" in fn.__name__:
 
         def both(input, output_size, return_indices=False):
@@ -724,7 +724,7 @@ def _floats_or_bools(input, kernel):
 
 
 def _sliding(**settings):
-    """Settings of `fold` and `unfold` as pairs of numbers. Raises RuntimeError for what makes no sense."""
+    """Settings of `fold` and `unfold` as pairs of numbers. Raises RuntimeError for invalid ones."""
     pairs = {name: pooling.pair(value) for name, value in settings.items()}
     for name, pair in pairs.items():
         if len(pair) != 2:
@@ -842,7 +842,7 @@ def pad(input, pad, mode="constant", value=None):
 
 
 def _pad_circular(input, pad):
-    """A border that goes on at the other end: the middle is written, then each border from the end it repeats."""
+    """Circular padding: writes the middle, then each border from the opposite end."""
     check_padded_dims(input, pad)
     shape, dims = list(input._data.shape), []
     for i in range(len(pad) // 2):
@@ -870,7 +870,7 @@ def _pad_circular(input, pad):
 
 
 def _check_shuffle(op, input, name, factor):
-    """The shape of `input`, if its pixels can be moved by that factor."""
+    """The shape of `input`, checked to be divisible by that factor."""
     shape = input._data.shape
     if len(shape) < 3:
         raise RuntimeError(
@@ -893,7 +893,7 @@ def pixel_shuffle(input, upscale_factor):
 
 
 def channel_shuffle(input, groups):
-    """The channels (dim 1) dealt out anew: one of each group in turn."""
+    """The channels (dim 1) shuffled: one of each group in turn."""
     if input._data.ndim < 3:
         raise RuntimeError(
             f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
@@ -939,7 +939,7 @@ def _enum(reduction, size_average=None, reduce=None):
 
 
 def legacy_reduction(size_average, reduce):
-    """The reduction that the deprecated arguments size_average and reduce stand for."""
+    """The reduction meant by the deprecated arguments size_average and reduce."""
     average = True if size_average is None else size_average
     name = "none" if reduce is False else "mean" if average else "sum"
     warn(
@@ -1055,7 +1055,7 @@ def linear_cross_entropy(
     input          (n, features) or (features,)
     linear_weight  (classes, *d, features); with d the target is (n, *d), or (n, classes, *d) if it holds probabilities
     linear_bias    (classes, *d)
-    options        must be None: PyTorch's way through the classes in pieces, which saves memory, is not here
+    options        must be None: PyTorch's memory-saving computation in chunks of classes does not exist here
 
     Raises RuntimeError for shapes that do not fit together, NotImplementedError for options.
     Source: torch.nn.functional.linear_cross_entropy of PyTorch 2.13.
@@ -1092,7 +1092,7 @@ def linear_cross_entropy(
 
 
 def _broadcast(input, target):
-    """Both in one shape, with PyTorch's warning if they were not."""
+    """Both, broadcast to one shape, with PyTorch's warning if the shapes differed."""
     if target.size() != input.size():
         warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
@@ -1150,7 +1150,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     delta = float(delta)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    if a._data.dtype is not b._data.dtype:  # the result is of the type of `input`
+    if a._data.dtype is not b._data.dtype:  # the result has the type of `input`
         check_fits(a, np.empty(a._data.shape, common_type([a._data, b._data])))
         b = b.to(a.dtype)
     if weight is None:
@@ -1194,7 +1194,7 @@ def binary_cross_entropy_with_logits(
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
-    """Kullback-Leibler divergence: sum of t (log t - x), x being log probabilities."""
+    """Kullback-Leibler divergence: sum of t (log t - x), where x are log probabilities."""
     if size_average is not None or reduce is not None:
         enum = _enum(reduction, size_average, reduce)
     else:
@@ -1262,7 +1262,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target x))."""
-    if input._data.dtype.kind != "f":  # PyTorch computes in floats, into a result of the type of `input`
+    if (
+        input._data.dtype.kind != "f"
+    ):  # PyTorch computes in floats and converts the result to the type of `input`
         check_fits(-input, as_float(target._data))
     whole = broadcast_shape((input._data, target._data))
     if whole != input._data.shape:
@@ -1276,7 +1278,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
 
 def _rows_of_classes(shape):
-    """(how many rows, how many classes) scores of up to two dims are. Raises RuntimeError if there are no classes."""
+    """(number of rows, number of classes) of scores with up to two dims. Raises RuntimeError if there are no classes."""
     if len(shape) > 2 or 0 in shape[-1:]:
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
@@ -1374,7 +1376,7 @@ def triplet_margin_loss(
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
-    """max(0, d(a, p) - d(a, n) + margin), with a distance of your own (the Euclidean one if none is given)."""
+    """max(0, d(a, p) - d(a, n) + margin) with a custom distance (default: Euclidean)."""
     reduction = _enum(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -1389,17 +1391,17 @@ def triplet_margin_with_distance_loss(
 def ctc_loss(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
 ):
-    """How improbable each target is as the sequence of labels of an input, whatever the times at which they come.
+    """The negative log likelihood of target sequences for unaligned inputs (connectionist temporal classification).
 
-    log_probs       (t, n, classes) or (t, classes): log probabilities, as log_softmax makes them
+    log_probs       (t, n, classes) or (t, classes): log probabilities, as from log_softmax
     targets         (n, s), of which the first target_lengths[i] labels of row i count, or all of them in one row
-    input_lengths   n numbers or a tensor of them: how many of the t times count;  target_lengths: how many labels
-    blank           the class that stands for no label
+    input_lengths   n numbers or a tensor of them: how many of the t time steps count; target_lengths: how many labels
+    blank           the class that means "no label"
     reduction       "none", "sum", or "mean": each loss divided by its target's length, then their mean
-    zero_infinity   whether a target too long for its input costs nothing, instead of inf
+    zero_infinity   whether a target too long for its input has loss 0 instead of inf
     returns         a number, or (n,) without reduction
 
-    The gradient is right for log probabilities that log_softmax made (see CtcLossBackward0), and has no derivative.
+    The gradient is right for log probabilities from log_softmax (see CtcLossBackward0), and has no derivative.
     Raises ValueError for an unknown reduction, RuntimeError for lengths and shapes that do not fit.
     Source: torch.nn.functional.ctc_loss of PyTorch 2.13.
     """
@@ -1445,10 +1447,10 @@ def interpolate(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    """Another size: by the nearest neighbor, by lines (linear, bilinear, trilinear), cubically (bicubic), by means (area).
+    """Resize: nearest neighbor, linear (bilinear, trilinear), bicubic, or by averaging (area).
 
-    size or scale_factor, one number or one for each spatial dim.   align_corners: the first and last places stay in place.
-    antialias: images of mode "bilinear", "bicubic" or "lanczos" are shrunk without losing what lies between the places.
+    size or scale_factor, one number or one for each spatial dim.   align_corners: the first and last elements keep their positions.
+    antialias: filter images in mode "bilinear", "bicubic" or "lanczos" when shrinking, so that no detail is skipped.
     """
     nd, old = input._data.ndim - 2, input._data.shape[2:]
     if size is None and scale_factor is None:
@@ -1541,13 +1543,13 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
-    """Enlarged by copying the nearest place: an older name for one mode of interpolate."""
+    """Enlarge by copying the nearest element: an older name for one mode of interpolate."""
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, "nearest")
 
 
 def upsample_bilinear(input, size=None, scale_factor=None):
-    """Enlarged by lines between places, the corners staying in place: an older name for one mode of interpolate."""
+    """Enlarge by bilinear interpolation with aligned corners: an older name for one mode of interpolate."""
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, "bilinear", True)
 
@@ -1563,11 +1565,11 @@ def _corners(align_corners):
 
 
 def affine_grid(theta, size, align_corners=None):
-    """The grid with which grid_sample turns, stretches and shifts images: every place of the result times `theta`.
+    """The grid with which grid_sample applies an affine map to images: every position of the result times `theta`.
 
-    theta          (n, 2, 3), or (n, 3, 4) for volumes: the matrix of each, its last column a shift
-    size           (n, c, h, w) or (n, c, d, h, w): what grid_sample is to give
-    align_corners  whether -1 and 1 are the middles of the outermost places, or their outer edges
+    theta          (n, 2, 3), or (n, 3, 4) for volumes: the matrices, with the shift as last column
+    size           (n, c, h, w) or (n, c, d, h, w): the output size of grid_sample
+    align_corners  whether -1 and 1 are the centers of the outermost elements, or their outer edges
     returns        (n, h, w, 2) or (n, d, h, w, 3)
 
     Raises ValueError for a theta that does not fit, NotImplementedError for a size of other than 4 or 5 numbers.
@@ -1600,13 +1602,13 @@ _OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
-    """`input` read at the places that `grid` names, between its elements too.
+    """Sample `input` at the positions in `grid`, interpolating between elements.
 
     input          (n, c, h, w), or (n, c, d, h, w) with the first two modes
-    grid           (n, *out, 2 or 3): x, y (and z) of each place, from -1 to 1 across the image
+    grid           (n, *out, 2 or 3): x, y (and z) of each position, from -1 to 1 across the image
     mode           "bilinear", "nearest" or "bicubic": how neighbors are weighted
-    padding_mode   what is outside: "zeros", the nearest element of the "border", or the image mirrored ("reflection")
-    align_corners  whether -1 and 1 are the middles of the outermost places, or their outer edges
+    padding_mode   the values outside: "zeros", the nearest element of the "border", or the image mirrored ("reflection")
+    align_corners  whether -1 and 1 are the centers of the outermost elements, or their outer edges
     returns        (n, c, *out)
 
     Raises ValueError for an unknown mode, RuntimeError for shapes that do not fit together.
@@ -1626,7 +1628,7 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
 
 
 _CHECKED = publish({name: FUNCTIONS[name] for name in ("ctc_loss", "grid_sampler")}, "", __name__)
-"""Functions of the torch namespace that say themselves what is wrong with arguments passed on to them."""
+"""Functions of the torch namespace that check the arguments passed on to them themselves."""
 
 
 globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "F.", __name__))

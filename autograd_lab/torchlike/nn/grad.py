@@ -1,4 +1,4 @@
-"""The gradients of convolutions as functions of their own (torch.nn.grad): by the input, and by the weight."""
+"""The gradients of convolutions as functions (torch.nn.grad): by the input, and by the weight."""
 
 from ..autograd import enable_grad
 from ..autograd import grad as gradient

@@ -9,7 +9,7 @@ from ..tensor import Tensor
 
 
 class BackwardHook:
-    """The hooks of one call of a module: grad_output is caught behind its outputs, grad_input before its inputs."""
+    """The hooks of one call of a module: grad_output is caught after its outputs, grad_input before its inputs."""
 
     def __init__(self, module, hooks, pre_hooks):
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -97,7 +97,7 @@ class BackwardHook:
 
 
 def _named(fn):
-    """`fn` under the name that PyTorch's messages give such a hook."""
+    """`fn` with PyTorch's name for such a hook in messages."""
 
     def hook(*grads):
         return fn(*grads)
@@ -113,9 +113,7 @@ def _spread(places, grads, n):
 
 
 def _through(values, register):
-    """`values` with the Tensors among them passed through one identity node, and their places; None if
-    nothing is recorded.
-    """
+    """`values` with the Tensors among them passed through one identity node, and their indices; None if nothing is recorded."""
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
     if not (THREAD.state.grad and any(values[i].requires_grad for i in places)):
         return values, None
@@ -143,7 +141,7 @@ def _identity():
         from ..autograd.function import Function
 
         class BackwardHookFunction(Function):
-            """Returns its arguments; the gradients pass unchanged, under the eyes of the hooks."""
+            """Returns its arguments; the gradients pass unchanged, visible to the hooks."""
 
             @staticmethod
             def forward(ctx, *args):
@@ -174,7 +172,7 @@ def warn_partial_hook(module, hooks, args, result):
 
 
 def _what_it_misses(node, args, result):
-    """Why a hook on `node` does not see all gradients of a module, in PyTorch's words; None if it does."""
+    """PyTorch's explanation why a hook on `node` does not see all gradients of a module; None if it does."""
     results = (result,) if isinstance(result, Tensor) else result
     for values, what, gradient in (
         (results, "return a", "grad_output"),

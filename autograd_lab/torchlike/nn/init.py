@@ -1,4 +1,4 @@
-"""torch.nn.init: filling a tensor with the numbers training starts from. All of them write in place, unrecorded."""
+"""torch.nn.init: initial values for training. All of these write in place, unrecorded."""
 
 import math
 
@@ -26,7 +26,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity, param=None):
-    """The factor that keeps the variance through a nonlinearity. Raises ValueError for an unknown one."""
+    """The factor that preserves the variance through a nonlinearity. Raises ValueError for an unknown one."""
     if nonlinearity == "leaky_relu":
         if param is None:
             slope = 0.01
@@ -63,7 +63,7 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Gaussian, redrawn until it lies between a and b."""
+    """Gaussian, truncated to between a and b."""
     rng, shape, dtype = rng_of(generator), tensor._data.shape, tensor._data.dtype
     values = rng.normal(mean, std, shape, dtype).astype(dtype)
     while (outside := (values < dtype.type(a)) | (values > dtype.type(b))).any():

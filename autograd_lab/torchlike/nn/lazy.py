@@ -1,7 +1,7 @@
-"""Layers that find out the size of their input when they see it: LazyLinear(10) becomes a Linear(n, 10) at its first call.
+"""Layers that infer their input size: LazyLinear(10) becomes a Linear(n, 10) at its first call.
 
-Until then their parameters have no shape (parameter.py). The first call of the network, a dry run on a dummy batch, gives them
-one, and draws their numbers as the ordinary layer does; from then on the layer is of the ordinary class.
+Until then their parameters have no shape (parameter.py). The first call, usually a dry run on a dummy batch, gives them one, and
+initializes them like the ordinary layer; from then on the layer has the ordinary class.
 """
 
 import itertools
@@ -12,10 +12,10 @@ from .parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin:
-    """What makes a layer lazy.
+    """Makes a layer lazy.
 
-    (torch.nn.modules.lazy.LazyModuleMixin) A subclass names the ordinary layer as its next base, and as `cls_to_become`, and
-    says in `initialize_parameters(*inputs)` how to find the shapes.
+    (torch.nn.modules.lazy.LazyModuleMixin) A subclass has the ordinary layer as its next base and as `cls_to_become`, and finds the shapes
+    in `initialize_parameters(*inputs)`.
     """
 
     cls_to_become = None
@@ -51,7 +51,7 @@ class LazyModuleMixin:
             self.__class__ = self.cls_to_become
 
     def _shapes_from_state(self, state_dict, prefix, *_):
-        """Before a state is loaded: what has a shape there gets it here."""
+        """Before a state is loaded: give parameters the shapes that they have in the state."""
         for name, tensor in self._parts():
             loaded = state_dict.get(prefix + name)
             if is_lazy(tensor) and loaded is not None and not is_lazy(loaded):
@@ -66,10 +66,10 @@ class LazyModuleMixin:
 
 
 class _Lazy(LazyModuleMixin):
-    """What the layers below share."""
+    """The common base of the layers below."""
 
     size = ""
-    """The attribute that says how large an input is; 0 until that is known."""
+    """The name of the attribute with the input size; 0 until that is known."""
 
     def reset_parameters(self):
         """Draw new weights, once there are any."""
@@ -113,7 +113,7 @@ class LazyLinear(_Lazy, modules.Linear):
         if self.has_uninitialized_params():
             self.in_features = n
             self._give_shapes({"weight": (self.out_features, n), "bias": (self.out_features,)})
-        elif self.in_features == 0:  # its weight came with a state
+        elif self.in_features == 0:  # its weight was loaded from a state
             assert n == self.weight.shape[-1], (
                 f"The in_features inferred from input: {n} is not equal to in_features from self.weight: {self.weight.shape[-1]}"
             )

@@ -19,23 +19,23 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS = (
     HookDict() for _ in range(4)
 )
-"""Hooks of every module (torch.nn.modules.module.register_module_forward_hook and its kin)."""
+"""Hooks of all modules (torch.nn.modules.module.register_module_forward_hook and similar functions)."""
 
 GLOBAL_WITH_KWARGS, GLOBAL_ALWAYS_CALLED = set(), set()
-"""The ids of those of GLOBAL_HOOKS that also take keyword arguments, and that are called after an error as well."""
+"""The ids of those GLOBAL_HOOKS that also take keyword arguments, and of those that are called even after an error."""
 
 REGISTRATION_HOOKS = {kind: HookDict() for kind in ("parameter", "buffer", "module")}
-"""Hooks that see what is registered in any module, and may put something else in its place."""
+"""Hooks that see what is registered in any module, and may replace it."""
 
 
 class _GlobalKind:
-    """Which kind of backward hooks all modules have: full ones, or those of the last node (None: none was registered yet)."""
+    """The kind of global backward hooks: full ones, or those of the last node (None: none was registered yet)."""
 
     full = None
 
 
 def _seen(kind, module, name, part):
-    """What is to be registered: `part`, unless a hook gives something else."""
+    """What to register: `part`, unless a hook returns a replacement."""
     for hook in list(REGISTRATION_HOOKS[kind].values()):
         changed = hook(module, name, part)
         if changed is not None:
@@ -44,7 +44,7 @@ def _seen(kind, module, name, part):
 
 
 class _Older:
-    """A hook in the form of older code."""
+    """A hook with the older signature."""
 
     def __init__(self, hook):
         self.hook = hook
@@ -54,18 +54,18 @@ class _Older:
 
 
 class _Replacing(_Older):
-    """A hook after state_dict that may give another one."""
+    """A hook after state_dict that may return a replacement."""
 
 
 class _WithoutModule(_Older):
-    """A hook before loading that does not get the module."""
+    """A hook before loading that is not passed the module."""
 
     def __call__(self, module, *args):
         return self.hook(*args)
 
 
 def _load(module, own, prefix, metadata, assign, found):
-    """Load a state into a module and those in it. `found` are the lists of what is missing, unexpected and wrong."""
+    """Load a state into a module and its descendants. `found` are the lists of missing keys, unexpected keys and errors."""
     local = {} if metadata is None else metadata.get(prefix[:-1], {})
     if assign:
         local["assign_to_params_buffers"] = True
@@ -97,7 +97,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 def typename(value):
-    """The type's name as PyTorch's messages give it (torch.typename)."""
+    """The name of a type in PyTorch's messages (torch.typename)."""
     if isinstance(value, Tensor):
         return value.type()
     cls = value if isinstance(value, type) else type(value)
@@ -105,7 +105,7 @@ def typename(value):
 
 
 def parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) that the arguments of `to` ask for (torch._C._nn._parse_to)."""
+    """(device, dtype, non_blocking, memory_format) from the arguments of `to` (torch._C._nn._parse_to)."""
     from ..dtypes import dtype as dtype_type
     from ..dtypes import to_dtype
     from ..interface.forms import type_name
@@ -142,7 +142,7 @@ def parse_to(*args, **kwargs):
 
 
 class Module:
-    """A layer, or a net of layers: attributes that are Parameters, buffers or Modules are registered by themselves.
+    """A layer, or a network of layers: Parameters, buffers and Modules are registered when assigned to attributes.
 
     A subclass calls `super().__init__()`, assigns its parts and defines `forward`; calling the module runs
     its hooks and `forward`. (torch.nn.Module)
@@ -215,9 +215,9 @@ class Module:
             watch.left()
 
     def compile(self, **options):
-        """Let calls of this very module run compiled code from now on; `options` are those of torch.compile.
+        """Compile this module in place: its calls run compiled code from now on; `options` are those of torch.compile.
 
-        (torch.nn.Module.compile) `torch.compile(module)` makes a second module instead and leaves this one as it is.
+        (torch.nn.Module.compile) `torch.compile(module)` instead makes a second module and leaves this one unchanged.
         """
         self.__dict__["forward"] = Registry.compile(self.forward, **options)
 
@@ -499,7 +499,7 @@ class Module:
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse=True):
-        """The parameters, as an optimizer wants them."""
+        """The parameters, for example for an optimizer."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
@@ -603,7 +603,7 @@ class Module:
         return done
 
     def share_memory(self):
-        """The module itself: its memory is that of one process (torch.nn.Module.share_memory)."""
+        """The module itself: its memory belongs to one process (torch.nn.Module.share_memory)."""
         for t in (*self.parameters(), *self.buffers()):
             t.share_memory_()
         return self
@@ -646,7 +646,7 @@ class Module:
         raise AssertionError("Torch not compiled with XPU enabled")
 
     def to_empty(self, *, device, recurse=True):
-        """Give parameters and buffers new memory, whose numbers are not set."""
+        """Give parameters and buffers new, uninitialized memory."""
         from ..creation import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse)
@@ -682,7 +682,7 @@ class Module:
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state):
-        """Take back what get_extra_state gave."""
+        """Restore what get_extra_state returned."""
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
@@ -724,14 +724,14 @@ class Module:
 
     def register_state_dict_post_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict."""
-        with suppress(AttributeError):  # a method takes no attributes
+        with suppress(AttributeError):  # methods cannot have attributes
             hook._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook):
         """The older form: what the hook returns, if not None, takes the place of the state_dict.
 
-        Raises RuntimeError for a function that register_state_dict_post_hook knows.
+        Raises RuntimeError for a function registered with register_state_dict_post_hook.
         """
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
@@ -755,7 +755,7 @@ class Module:
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
-        """Load what belongs to this very module, noting what is missing, unexpected or wrong."""
+        """Load this module's own entries, collecting missing keys, unexpected keys and errors."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         persistent = ((k, v) for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set)
@@ -872,17 +872,17 @@ class Module:
 
 
 def indent(text, spaces=2):
-    """`text` with every line but the first moved to the right."""
+    """`text` with every line but the first indented."""
     return text.replace("\n", "\n" + " " * spaces)
 
 
 def clear_grad(param, set_to_none):
-    """Set the gradient of `param` to None, or to a constant zero of the same memory."""
+    """Set the gradient of `param` to None, or zero it in place and detach it."""
     meta = param._meta
     if meta is None or meta.grad is None:
         return
     state = THREAD.state
-    watch, state.watch = state.watch, None  # who watches is told of one thing, not of how it is done
+    watch, state.watch = state.watch, None  # watchers are told of one event, not of the steps
     try:
         if set_to_none:
             meta.grad = None

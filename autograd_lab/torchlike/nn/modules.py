@@ -1,4 +1,4 @@
-"""Layers: modules with parameters, buffers or settings. Each one's forward is a function of nn.functional."""
+"""Layers: modules with parameters, buffers or settings. Their forward is a function of nn.functional."""
 
 import importlib
 import math
@@ -92,7 +92,7 @@ class Bilinear(Module):
 
 
 class Flatten(Module):
-    """Several dims made one; the first (the batch) stays."""
+    """Merges several dims into one; keeps the first (the batch)."""
 
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
@@ -106,7 +106,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dim made several."""
+    """Splits one dim into several."""
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
@@ -172,19 +172,19 @@ class Dropout3d(_DropoutNd):
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout for nets of SELUs."""
+    """Dropout for networks of SELUs."""
 
     fn = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """Dropout of whole channels, for nets of SELUs."""
+    """Dropout of whole channels, for networks of SELUs."""
 
     fn = staticmethod(F.feature_alpha_dropout)
 
 
 class Embedding(Module):
-    """A table of vectors, looked up by number."""
+    """A table of vectors, looked up by index."""
 
     def __init__(
         self,
@@ -269,7 +269,7 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """A table of vectors, looked up by number and summed, averaged or compared bag by bag."""
+    """A table of vectors, looked up by index, then summed, averaged or maximized bag by bag."""
 
     def __init__(
         self,
@@ -751,13 +751,13 @@ class _FractionalMaxPoolNd(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPoolNd):
-    """The largest element of windows of an image that lie at random distances."""
+    """The largest element of randomly spaced windows of an image."""
 
     fn = staticmethod(F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
-    """The largest element of windows of a volume that lie at random distances."""
+    """The largest element of randomly spaced windows of a volume."""
 
     nd, fn = 3, staticmethod(F.fractional_max_pool3d)
 
@@ -1045,7 +1045,7 @@ class GroupNorm(Module):
 
 
 class _NormBase(Module):
-    """What batch and instance norm share: scale and shift, and running statistics."""
+    """The common base of batch and instance norm: scale and shift, and running statistics."""
 
     _version = 2
 
@@ -1179,7 +1179,7 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module, process_group=None):
-        """`module` with a SyncBatchNorm, of the same parameters and buffers, for each batch norm in it."""
+        """`module` with each batch norm in it replaced by a SyncBatchNorm with the same parameters and buffers."""
         out = module
         if isinstance(module, _BatchNorm):
             out = cls(
@@ -1283,8 +1283,8 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(Module):
     """Every channel of images divided by a power of what its neighbors' squares add up to.
 
-    PyTorch's layer keeps the first channel in every sum, and so does this one. PyTorch's gradient is that of other sums, ours is
-    the one of these.
+    PyTorch's layer includes the first channel in every sum, and so does this one. PyTorch's gradient belongs to different sums; ours is
+    that of the forward.
     """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
@@ -1335,7 +1335,7 @@ class PixelShuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels dealt out anew: one of each group in turn."""
+    """The channels shuffled: one of each group in turn."""
 
     def __init__(self, groups):
         super().__init__()
@@ -1366,7 +1366,7 @@ class PixelUnshuffle(Module):
 
 
 class RNNCellBase(Module):
-    """What the cells share (torch.nn.RNNCellBase): weights for `num_chunks` gates, and how a state comes in and goes out."""
+    """The common base of the cells (torch.nn.RNNCellBase): weights for `num_chunks` gates, and the handling of states."""
 
     def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
         super().__init__()
@@ -1568,7 +1568,7 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """Cross entropy of a linear layer's outputs: num_classes of them, for each place of `out_features` if that is given."""
+    """Cross entropy of a linear layer's outputs: num_classes of them, for each position of `out_features` if that is given."""
 
     def __init__(
         self,
@@ -1643,11 +1643,11 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """How improbable targets are as the sequences of labels of inputs, whatever the times at which the labels come.
+    """The negative log likelihood of target sequences for unaligned inputs (connectionist temporal classification).
 
-    blank          the class that stands for no label
+    blank          the class that means "no label"
     reduction      "none", "sum", or "mean": each loss divided by its target's length, then their mean
-    zero_infinity  whether a target too long for its input costs nothing, instead of inf
+    zero_infinity  whether a target too long for its input has loss 0 instead of inf
     """
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
@@ -1775,7 +1775,7 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class Upsample(Module):
-    """Another size, as nn.functional.interpolate makes it."""
+    """Resizes with nn.functional.interpolate."""
 
     def __init__(
         self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None
@@ -1809,14 +1809,14 @@ class UpsamplingNearest2d(Upsample):
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Images enlarged by lines between pixels; the corners stay in place."""
+    """Images enlarged by bilinear interpolation with aligned corners."""
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """max(0, d(a, p) - d(a, n) + margin), with a distance of your own."""
+    """max(0, d(a, p) - d(a, n) + margin) with a custom distance."""
 
     def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
         super().__init__(reduction=reduction)
@@ -1864,7 +1864,7 @@ class TripletMarginLoss(_Loss):
 
 
 def _ntuple(n, name):
-    """A function that repeats a number `n` times and leaves what has several as it is (torch.nn.modules.utils)."""
+    """A function that repeats a number `n` times and returns iterables unchanged (torch.nn.modules.utils)."""
 
     def parse(x):
         return tuple(x) if isinstance(x, Iterable) else (x,) * n
@@ -1878,7 +1878,7 @@ _triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
 
 
 def consume_prefix_in_state_dict_if_present(state_dict, prefix):
-    """Take `prefix` off the names in a saved state, such as the "module." that DataParallel puts there (torch.nn.modules.utils)."""
+    """Strip `prefix` from the names in a saved state, such as DataParallel's "module." (torch.nn.modules.utils)."""
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
     metadata = getattr(state_dict, "_metadata", {})

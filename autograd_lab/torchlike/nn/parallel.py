@@ -1,10 +1,10 @@
-"""torch.nn.parallel, on a machine without devices to spread over."""
+"""torch.nn.parallel, on a machine without devices."""
 
 from .module import Module
 
 
 class DataParallel(Module):
-    """A module spread over devices; here it runs where it is (torch.nn.DataParallel). Its parameters are named "module. ..."."""
+    """A module replicated over devices; here it runs on the CPU (torch.nn.DataParallel). Its parameters are named "module. ..."."""
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()
@@ -16,7 +16,7 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """A module trained by several processes together: raises RuntimeError, for there is one process here."""
+    """A module trained by several processes: raises RuntimeError, since there is only one process here."""
 
     def __init__(self, module, *args, **kwargs):
         raise RuntimeError(
@@ -26,7 +26,7 @@ class DistributedDataParallel(Module):
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
-    """Raises RuntimeError, as PyTorch does without devices (torch.nn.parallel.data_parallel)."""
+    """Raises RuntimeError, like PyTorch without devices (torch.nn.parallel.data_parallel)."""
     raise RuntimeError("device type could not be determined")
 
 

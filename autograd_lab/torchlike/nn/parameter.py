@@ -18,7 +18,7 @@ class _ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A leaf that requires grad (unless told otherwise) and is a module's own: assigning it to a Module registers it.
+    """A leaf that requires grad by default; assigning it to an attribute of a Module registers it.
 
     Shares memory and version counter with `data`. An operation on a Parameter gives a plain Tensor.
     """
@@ -68,7 +68,7 @@ class _BufferMeta(type):
 
 
 class Buffer(Tensor, metaclass=_BufferMeta):
-    """A tensor that belongs to a module's state but is not trained. What is made is a plain Tensor with a mark."""
+    """A tensor that belongs to a module's state but is not trained. The result is a plain Tensor with a mark."""
 
     __slots__ = ()
 
@@ -84,11 +84,11 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 # -- without a shape ----------------------------------------------------------------------------------
 
 _MEMORY = Variable.__dict__["_data"]
-"""Where a tensor keeps its numbers. What has no shape yet keeps an empty array there, for its dtype, and hides it."""
+"""Where a tensor stores its numbers. A tensor without a shape stores an empty array there, for its dtype, and hides it."""
 
 
 class _Uninitialized:
-    """A tensor whose shape is not known yet. It can be converted to a dtype, and made real by `materialize`."""
+    """A tensor whose shape is not known yet. It can be converted to a dtype, and gets its shape from `materialize`."""
 
     __slots__ = ()
     cls_to_become = None
@@ -104,7 +104,7 @@ class _Uninitialized:
 
     @property
     def shape(self):
-        """There is none: raises RuntimeError."""
+        """Raises RuntimeError: there is no shape yet."""
         raise RuntimeError(
             "Can't access the shape of an uninitialized parameter or buffer. Either its layer has not seen an input yet, or "
             "load_state_dict was given the state of such a layer: call the network with a dummy batch first"
@@ -117,7 +117,7 @@ class _Uninitialized:
 
     @property
     def data(self):
-        """No numbers, in the dtype that it will have."""
+        """An empty tensor of the dtype that it will have."""
         return wrap(_MEMORY.__get__(self), NO_EDGE)
 
     @data.setter
@@ -129,11 +129,11 @@ class _Uninitialized:
         return self.data.is_floating_point()
 
     def to(self, *args, **kwargs):
-        """The same in another dtype, as Tensor.to."""
+        """Converts it to another dtype, like Tensor.to."""
         return type(self)(self.requires_grad, dtype=self.data.to(*args, **kwargs).dtype)
 
     def materialize(self, shape, device=None, dtype=None):
-        """Give it a shape: from now on it is an ordinary parameter (or buffer) of any numbers, the same object.
+        """Give it a shape: from now on the same object is an ordinary, uninitialized parameter (or buffer).
 
         (torch.nn.parameter.UninitializedTensorMixin.materialize)
         """

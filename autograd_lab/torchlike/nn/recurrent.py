@@ -1,6 +1,6 @@
-"""Recurrent layers: one cell used at every step of a sequence, its state handed on, layers on top of each other.
+"""Recurrent layers: one cell at every step of a sequence, passing its state on, with layers stacked.
 
-The graph is that of the loop: every step's nodes are there to be stepped through.
+The graph is that of the loop: you can step through the nodes of every step.
 """
 
 import math
@@ -22,7 +22,7 @@ _NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class RNNBase(Module):
-    """What RNN, GRU and LSTM share (torch.nn.RNNBase).
+    """The common base of RNN, GRU and LSTM (torch.nn.RNNBase).
 
     Input (steps, n, input_size), or (n, steps, ...) with `batch_first`, or (steps, ...) for one sequence. Returns the
     last layer's state at every step, and the last state of every layer and direction (layers * directions, n, hidden).
@@ -118,7 +118,7 @@ class RNNBase(Module):
         return [getattr(self, name) for name in self._flat_weights_names]
 
     def flatten_parameters(self):
-        """Nothing to do: PyTorch lays the weights out anew for other devices."""
+        """Does nothing: in PyTorch it rearranges the weights for other devices."""
 
     def reset_parameters(self):
         """Draw new weights: uniform within 1 / sqrt(hidden)."""
@@ -148,7 +148,7 @@ class RNNBase(Module):
         return out, last if self.mode == "LSTM" else last[0]
 
     def _forward_packed(self, packed, hx):
-        """Sequences of different lengths: at every step only those run that are not over yet."""
+        """Sequences of different lengths: at every step, only those run that have not ended."""
         x, sizes = packed.data, packed.batch_sizes.tolist()
         count = self.num_layers * len(self._directions)
         self._check_input(x)
@@ -190,7 +190,7 @@ class RNNBase(Module):
             )
 
     def _first_state(self, input, hx, batched):
-        """The state before the first step: zeros, or what was given, as a tuple of (layers * directions, n, size)."""
+        """The state before the first step: zeros or the given one, as a tuple of (layers * directions, n, size)."""
         n = input.shape[0 if self.batch_first else 1]
         count = self.num_layers * len(self._directions)
         sizes = [self.proj_size or self.hidden_size]

@@ -1,6 +1,6 @@
 """The rule book: every operation, with its NumPy forward and its VJP side by side.
 
-A page (a module here) is loaded when something of it is first asked for: loading/table.py has what each defines, and
+A page (a module here) is loaded when one of its names is first used: loading/table.py lists what each defines, and
 `python -m autograd_lab.loading` writes that table. A new page needs no other mention.
 """
 
@@ -22,12 +22,12 @@ for _page in (
     "convert",
     "parity",
     "products",
-):  # what adds to the rules of the core
+):  # extends the rules of the core
     import_module(f"{__name__}.{_page}")
 
 
 def __getattr__(name):
-    """A page; or torch.ops.<namespace>: what torch.library.custom_op made."""
+    """A page; or torch.ops.<namespace>: operators made by torch.library.custom_op."""
     page = f"{__name__}.{name}"
     if not name.startswith("__"):
         try:

@@ -1,7 +1,7 @@
-"""The nonlinearities between layers, with their kinks where PyTorch has them.
+"""Activation functions, with the kinks in the same places as PyTorch's.
 
-Many of their gradients PyTorch records as operations of their own under create_graph (ThresholdBackwardBackward0 and
-its like); these are rules here as well, so that a graph of second derivatives has the same nodes.
+Under create_graph, PyTorch records many of their gradients as operations of their own (such as ThresholdBackwardBackward0). These are rules
+here too, so that a graph of second derivatives has the same nodes.
 """
 
 import math
@@ -25,7 +25,7 @@ from .rule import Rule, floats_only, function, in_place_of, no_bools, pointwise,
 
 
 class Gate(Rule):
-    """The VJP of a function made of straight pieces: each gradient is multiplied by the slope of its piece.
+    """The VJP of a piecewise linear function: each gradient is multiplied by the slope of its piece.
 
     Math: h = g * slope(a).   VJP: to g: gg * slope(a);  to a: 0.   Shapes: elementwise.   Saves: a.
     """
@@ -38,7 +38,7 @@ class Gate(Rule):
 
 
 _BITS = {size: np.dtype(f"i{size}") for size in (2, 4, 8)}
-_ZERO = {np.dtype(t): np.zeros((), t) for t in ("f2", "f4", "f8")}  # a Python number takes NumPy longer
+_ZERO = {np.dtype(t): np.zeros((), t) for t in ("f2", "f4", "f8")}  # a Python number is slower in NumPy
 
 
 class ThresholdBackwardBackward0(Gate):
@@ -96,7 +96,7 @@ def threshold(input, threshold, value):
 
 
 def _in_its_type(input, *numbers):
-    """Numbers as a tensor of integers takes them: cut to whole ones, -1 as 255 in a byte."""
+    """Numbers converted for an integer tensor: truncated, -1 becomes 255 in a byte."""
     kind = input._data.dtype
     return numbers if kind.kind == "f" else tuple([number_as(n, kind).item() for n in numbers])
 
@@ -411,7 +411,7 @@ class RreluWithNoiseBackwardBackward0(Rule):
 
 
 class RreluWithNoiseBackward0(Rule):
-    """A leaky rectifier whose slope is drawn anew for each element; in evaluation, the mean slope.
+    """A leaky rectifier with a random slope for each element; in evaluation, the mean slope.
 
     Math: y = a * noise if training else where(a > 0, a, a * (lower + upper) / 2).   VJP: g * noise if training else
     where(a > 0, g, g * (lower + upper) / 2).   The noise is 1 above zero, and below it a number between lower and
@@ -671,7 +671,7 @@ _GELU = math.sqrt(2 / math.pi), 0.044715
 
 
 def _gelu_inside(x):
-    """u, du/dx and tanh(u) for the u of the tanh approximation."""
+    """u, du/dx and tanh(u) in the tanh approximation."""
     k, c = _GELU
     u = k * (x + c * x * x * x)
     return u, k * (1 + 3 * c * x * x), both.tanh(u)
@@ -883,9 +883,7 @@ class PreluKernelBackwardBackward0(GeneralRule):
 
     def vjp(self, grads, g, x, w):
         h, k = grads
-        positive = (
-            both.array_of(x) >= 0
-        )  # here PyTorch counts 0 with the positive numbers, though the operation does not
+        positive = both.array_of(x) >= 0  # here PyTorch treats 0 as positive, unlike in the operation
         to_g = to_x = to_w = None
         if h is not None:
             to_g, to_w = both.where(positive, h, h * w), both.where(positive, 0, h * g)

@@ -43,11 +43,11 @@ from .rule import (
 
 # -- the rules of the core ------------------------------------------------------------------------------------
 #
-# What PyTorch does beyond their formulas: refuse booleans, round numbers beside halves, record numbers in formulas.
+# PyTorch's behavior beyond their formulas: refuse booleans, round numbers next to float16, record numbers in formulas.
 
 
 def no_bool_difference(x, y):
-    """Raise the error of a subtraction in which the array `x` or `y` (an array or a number) is boolean."""
+    """Raise RuntimeError if the array `x` or `y` (an array or a number) of a subtraction is boolean."""
     truth = isinstance(y, bool) or (hasattr(y, "dtype") and y.dtype.kind == "b")
     if truth and x.dtype.kind == "b":
         raise RuntimeError(
@@ -188,7 +188,7 @@ def _power_of_tensor(x, n):
 
 
 def _whole_power(x, n):
-    """Integers to integer powers; 1 / x ** -n is cut to a whole number where `n` is negative, 0 for x = 0."""
+    """Integers to integer powers; for negative `n`, 1 / x ** -n truncated, 0 for x = 0."""
     out = x ** np.maximum(n, 0)
     negative = n < 0
     if not negative.any():
@@ -205,7 +205,7 @@ def _power(x, n):
             raise RuntimeError("Integers to negative integer powers are not allowed.")
         number_as(given, x.dtype)  # raises if the type cannot hold it
     if x.dtype.kind == "f":
-        # NumPy's float power of a small whole number is many times slower than multiplying.
+        # NumPy's float power with a small integer exponent is many times slower than multiplying.
         if n == 2:
             return x * x
         if n == 3:
@@ -228,7 +228,7 @@ def pow(input, exponent):
             return apply(PowBackward2, (exponent,), input)
         return POW.call(input, exponent)
     if input._data.dtype is HALF:
-        number_as(exponent, HALF)  # raises if a half cannot hold it
+        number_as(exponent, HALF)  # raises if float16 cannot hold it
     return apply(PowBackward0, (input,), exponent.item() if isinstance(exponent, np.generic) else exponent)
 
 
@@ -248,7 +248,7 @@ _plain_add, _plain_sub = FUNCTIONS["add"], FUNCTIONS["sub"]
 
 
 def _factor(input, other, alpha):
-    """`alpha` in the type that `input` and `alpha * other` meet in. Raises RuntimeError if that cannot hold it."""
+    """`alpha` in the common type of `input` and `alpha * other`. Raises RuntimeError if that type cannot hold it."""
     meeting = common_type([input._data, other._data])
     if isinstance(alpha, bool) and meeting.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
@@ -301,13 +301,13 @@ def _scaled_in_place(rule, input, other, alpha):
     other = tensor_of(other, input)
     kind = input._data.dtype
     if type(alpha) is float and kind.kind == "f" and kind is other._data.dtype and not THREAD.state.grad:
-        return rule.call_(input, other * alpha)  # what an optimizer does all day
+        return rule.call_(input, other * alpha)  # the hot path of optimizers
     if rule is SubBackward0:
         no_bool_difference(input._data, other._data)
     factor = _factor(input, other, alpha)
     if THREAD.state.grad:
         return pointwise_inplace(rule, (input, other), factor)
-    return rule.call_(input, other * (factor if factor is alpha else wrap(factor)))  # the quicker way
+    return rule.call_(input, other * (factor if factor is alpha else wrap(factor)))  # the faster way
 
 
 for _name, _alias in (("mul_", "multiply_"), ("neg_", "negative_"), ("sub_", "subtract_")):
@@ -325,7 +325,7 @@ def rsub(input, other, *, alpha=1):
 
 
 def _rsub(self, other):
-    if isinstance(other, Variable):  # called by name: a - b does not come here
+    if isinstance(other, Variable):  # called by name: a - b does not get here
         return rsub(self, other)
     if isinstance(other, (int, float, np.generic)):
         if THREAD.state.formula:

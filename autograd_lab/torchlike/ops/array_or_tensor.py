@@ -47,7 +47,7 @@ abs_ = _pointwise("abs", np.abs)
 
 
 def run(rule, inputs, *args):
-    """The operation of `rule` on arrays, or on Tensors as a node of its own."""
+    """The operation of `rule` on arrays, or recorded on Tensors."""
     if isinstance(inputs[0], Variable):
         return apply(rule, inputs, *args)
     return rule.forward(*inputs, *args)
@@ -88,7 +88,7 @@ def masked(g, condition):
 
 
 def filled(g, condition, value=0):
-    """`value` where the array `condition` is true, else `g`: `masked` turned round, recorded as masked_fill."""
+    """`value` where the array `condition` is true, otherwise `g`; recorded as masked_fill."""
     if isinstance(g, Variable):
         return METHODS["masked_fill"](g, wrap(np.asarray(condition)), value)
     return np.where(condition, g.dtype.type(value), g)
@@ -117,12 +117,12 @@ def transpose(x):
 
 
 def tril(x, k=0):
-    """What of the matrices `x` stands on the k-th diagonal or below it."""
+    """The matrices `x` with zeros above the k-th diagonal."""
     return x.tril(k) if isinstance(x, Variable) else np.tril(x, k)
 
 
 def triu(x, k=0):
-    """What of the matrices `x` stands on the k-th diagonal or above it."""
+    """The matrices `x` with zeros below the k-th diagonal."""
     return x.triu(k) if isinstance(x, Variable) else np.triu(x, k)
 
 
@@ -155,7 +155,7 @@ def mean_over(x, dims, keepdim=False):
 
 
 def flip(x, dim):
-    """`x` read backwards along `dim`."""
+    """`x` reversed along `dim`."""
     return x.flip(dim) if isinstance(x, Variable) else np.flip(x, dim).copy()
 
 
@@ -170,7 +170,7 @@ def cumprod(x, dim):
 
 
 def reversed_cumsum(x, dim):
-    """The sum from each place to the end of `dim`."""
+    """The sum from each position to the end of `dim`."""
     return flip(cumsum(flip(x, dim), dim), dim)
 
 
@@ -180,7 +180,7 @@ def slice_of(x, dim, start, stop):
 
 
 def narrow(x, dim, start, length):
-    """The `length` places of `x` along `dim` from `start` on: a view, which `put` may write to."""
+    """`length` entries of `x` along `dim` from `start` on: a view, which `put` may write to."""
     if isinstance(x, Variable):
         return x.narrow(dim, start, length)
     return slice_of(x, dim % x.ndim, start, start + length)
@@ -192,7 +192,7 @@ def diagonal(x):
 
 
 def scale(part, number):
-    """Multiply `part`, a view of what the formula itself has made, by `number` in place."""
+    """Multiply `part`, a view of something the formula itself has made, by `number` in place."""
     if isinstance(part, Variable):
         apply_inplace(RULES["MulBackward1"], (part,), number)
     else:
@@ -207,14 +207,14 @@ def cat(parts, dim):
 
 
 def take_along(x, index, dim):
-    """The elements of `x` at the places `index` (an array) along `dim`."""
+    """The elements of `x` at the positions `index` (an array) along `dim`."""
     if isinstance(x, Variable):
         return x.gather(dim, wrap(index))
     return np.take_along_axis(x, index, dim)
 
 
 def put_along(g, index, dim, shape):
-    """Zeros of `shape` with the values `g` at the places `index` (an array) along `dim`."""
+    """Zeros of `shape` with the values `g` at the positions `index` (an array) along `dim`."""
     if isinstance(g, Variable):
         return zeros(shape, g).scatter(dim, wrap(index), g)
     out = np.zeros(shape, g.dtype)
@@ -223,7 +223,7 @@ def put_along(g, index, dim, shape):
 
 
 def add_along(g, index, dim, shape):
-    """The same where places may repeat: what falls together is added up."""
+    """The same where positions may repeat: values at the same position are added up."""
     if isinstance(g, Variable):
         return zeros(shape, g).scatter_add(dim, wrap(index), g)
     out = np.zeros(shape, g.dtype)

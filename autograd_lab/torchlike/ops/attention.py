@@ -25,7 +25,7 @@ class ScaledDotProductFlashAttentionForCpuBackward0(GeneralRule):
     attn_mask + (causal(s) if is_causal else 0), dim=-1); s = query @ key.T * r; r = 1 / sqrt(size(query, -1)) if scale is None
     else scale.
     VJP: to value: P.T @ g; to query: h @ key * r; to key: h.T @ query * r; h = P * (g @ value.T - sum(g * y, dim=-1,
-    keepdim=True)). With `safe_softmax` a query that may look nowhere gets zeros.
+    keepdim=True)). With `safe_softmax` a query that may attend to nothing gets zeros.
     Shapes: q (n, heads, L, d), k and v (n, heads, S, d), mask (L, S) or broadcasting to the scores -> (n, heads, L, d).   Saves:
     q, k, v, the mask, the result, the logsumexp of the scores: P is computed again, not kept.   PyTorch:
     torch.nn.functional.scaled_dot_product_attention
@@ -45,11 +45,13 @@ class ScaledDotProductFlashAttentionForCpuBackward0(GeneralRule):
         top = np.where(np.isinf(top), 0, top).astype(q.dtype)
         e = np.exp(s - top)
         total = np.add.reduce(e, axis=-1, keepdims=True)
-        total = np.where(total == 0, 1, total).astype(q.dtype)  # a query that may look nowhere gets zeros
+        total = np.where(total == 0, 1, total).astype(
+            q.dtype
+        )  # a query that may attend to nothing gets zeros
         logsumexp = (top + np.log(total))[..., 0]
         y = np.empty_like(
             q
-        )  # laid out in memory as the queries are: heads made by a view of one tensor go back into one
+        )  # laid out in memory like the queries: heads that are views of one tensor go back into one
         np.matmul(e / total, v, out=y)
         return y, logsumexp
 
@@ -75,7 +77,7 @@ def _scale(q, scale):
 
 
 def _scores(q, k, mask, causal, scale):
-    """The scores of arrays or Tensors; what a mask forbids is -inf."""
+    """The scores of arrays or Tensors; -inf where a mask forbids."""
     s = q @ both.transpose(k) * _scale(q, scale)
     dtype = both.array_of(q).dtype
     extra = _bias(None if mask is None else both.array_of(mask).astype(dtype), causal, s.shape, dtype)
@@ -83,7 +85,7 @@ def _scores(q, k, mask, causal, scale):
 
 
 def _bias(mask, causal, shape, dtype):
-    """What is added to the scores: 0 where a mask of bools allows, -inf where it does not; or the mask's numbers."""
+    """What to add to the scores: 0 where a boolean mask allows, -inf where it does not; or the mask's numbers."""
     bias = mask
     if mask is not None and mask.dtype.kind == "b":
         bias = np.where(mask, dtype.type(0), dtype.type(-np.inf))
@@ -104,10 +106,10 @@ def scaled_dot_product_attention(
     """softmax(scale q k^T + mask) v (torch.nn.functional.scaled_dot_product_attention).
 
     query       (..., L, d); key (..., S, d); value (..., S, dv); the result is (..., L, dv)
-    attn_mask   broadcasts to (..., L, S): True where a query may look, or numbers to add to the scores
+    attn_mask   broadcasts to (..., L, S): True where a query may attend, or numbers to add to the scores
     is_causal   query i sees the keys 0 .. i only
     scale       1 / sqrt(d) by default
-    enable_gqa  let several heads (dim -3) of the queries share a head of the keys and values
+    enable_gqa  let several query heads (dim -3) share a head of the keys and values
 
     Four dims without dropout are one node; everything else is built from products and a softmax, as in PyTorch.
     Raises RuntimeError for operands that do not fit together.
@@ -214,13 +216,13 @@ def multi_head_attention_forward(
     """Attention by several heads side by side (torch.nn.functional.multi_head_attention_forward).
 
     query             (L, n, E) or (L, E); key and value (S, n, ...) or (S, ...)
-    key_padding_mask  (n, S): True (or -inf) for keys nobody may look at
-    attn_mask         (L, S) or (n * heads, L, S): True where a query may *not* look, or numbers to add to the scores
+    key_padding_mask  (n, S): True (or -inf) for keys to ignore
+    attn_mask         (L, S) or (n * heads, L, S): True where a query may *not* attend, or numbers to add to the scores
     returns           the result, shaped as the query, and the weights (n, L, S), a mean over heads unless
                       `average_attn_weights` is False; None unless `need_weights`
 
-    With `need_weights` the scores are computed in the open (bmm and softmax); without, by
-    scaled_dot_product_attention. Raises AssertionError for shapes that do not fit.
+    With `need_weights` the scores are computed explicitly (bmm and softmax), otherwise by scaled_dot_product_attention. Raises
+    AssertionError for shapes that do not fit.
     """
     batched = _batched(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
@@ -242,7 +244,7 @@ def multi_head_attention_forward(
             "`generate_square_subsequent_mask` to create this mask."
         )
     if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None  # a hint that is trusted: it says what the mask says
+        attn_mask = None  # a trusted hint: it must agree with the mask
     else:
         attn_mask = additive_mask(attn_mask, "attn_mask", query.dtype)
         if key_padding_mask is not None:

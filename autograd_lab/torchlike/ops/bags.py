@@ -1,4 +1,4 @@
-"""Embedding bags: rows picked by number and reduced bag by bag, without keeping the rows in between."""
+"""Embedding bags: rows looked up by index and reduced bag by bag, without storing the rows themselves."""
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def embedding_bag(
         i, value = wrong[0], index[wrong[0]]
         if (
             w.dtype.name == "float32" and mode != MAX and padding_idx is None
-        ):  # there PyTorch has words of its own
+        ):  # PyTorch has a message of its own for this
             raise RuntimeError(
                 f"Index {i} of input takes value {value} which is not in the valid range [0, {rows})"
             )
@@ -177,7 +177,7 @@ def embedding_bag(
 
 
 def _winners(w, index, bag, padding, bags):
-    """For each bag and column the row that holds the largest number, the first of equals."""
+    """For each bag and column, the row with the largest number, the first one at a tie."""
     winners = np.zeros((bags, w.shape[1]), index.dtype)
     best = np.full((bags, w.shape[1]), -np.inf, w.dtype)
     seen = np.zeros(bags, bool)

@@ -1,4 +1,4 @@
-"""Rules of several tensors that broadcast: choosing between two, clamping, remainders, distances, points in between."""
+"""Rules of several tensors that broadcast: where, clamping, remainders, hypot, interpolation."""
 
 import math
 
@@ -177,7 +177,7 @@ def clamp(input, min=None, max=None):
 
 
 def _with_limits(input, min, max):
-    """The rule and operands that clamp `input` to tensors; integers have no infinity for a limit that is missing."""
+    """The rule and operands that clamp `input` to tensors; integers have no infinity for a missing limit."""
     if any(isinstance(limit, (int, float)) for limit in (min, max)):
         raise TypeError("clamp(): the limits are two tensors or two numbers")
     low, high = (None if limit is None else tensor_of(limit, input) for limit in (min, max))
@@ -330,7 +330,7 @@ def pair(op, *, floats=False, inplace=True, numbers=False):
 
 
 def to_winner(g, tie, loses):
-    """What the one of two operands gets of `g` that wins, where they are no tie; half of it where they are."""
+    """The gradient of the winning operand: `g`, or half of it at a tie."""
     return both.filled(both.where(tie, g / 2, g), loses)
 
 
@@ -508,7 +508,7 @@ def _remainder(x, y):
     _no_zero_division(x, y)
     r = np.remainder(x, y)
     zero = r == 0
-    if r.dtype.kind == "f" and zero.any():  # NumPy gives a zero the sign of the divisor, C the dividend's
+    if r.dtype.kind == "f" and zero.any():  # NumPy gives zero the sign of the divisor, C that of the dividend
         r = np.where(zero, np.copysign(r, x), r)
     return r
 
@@ -578,9 +578,9 @@ def _floor_quotient(x, y):
 
 
 def _floor_of_halves(x, y):
-    """np.floor_divide(x, y), every step rounded to a half, as PyTorch does it."""
+    """np.floor_divide(x, y) with every step rounded to float16, as in PyTorch."""
     quotient, rest = x / y, np.fmod(x, y)
-    beyond = np.isinf(quotient) & ~np.isinf(x)  # the quotient is no half
+    beyond = np.isinf(quotient) & ~np.isinf(x)  # the quotient overflows float16
     whole = np.where(beyond, x, x - rest) / y
     whole = np.where((rest != 0) & ((y < 0) != (rest < 0)), whole - HALF.type(1), whole)
     floor = np.floor(whole)
@@ -630,7 +630,7 @@ class DivBackward2(Rule):
     inputs = saves = ("self", "other")
     saves_if = {"self": (1,)}
     keeps = ("rounding_mode",)
-    widens = False  # of halves, the quotient is rounded to a half before it is cut off
+    widens = False  # for float16, the quotient is rounded before it is truncated
 
     def forward(a, b, rounding_mode):
         if rounding_mode == "floor":
@@ -868,12 +868,12 @@ class LdexpBackward0(Rule):
 
     def vjp(self, g, b, y):
         if self.needs(0) and both.array_of(b).dtype.kind != "f":
-            b = cast(b, both.array_of(g).dtype)  # NumPy knows no 2 ** -1 among integers
+            b = cast(b, both.array_of(g).dtype)  # NumPy has no integer 2 ** -1
         return g * 2**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
 
 
 def _zeros(node, i, g):
-    """Zeros for operand `i`: PyTorch makes them in its shape, which shows where the user calls the node."""
+    """Zeros for operand `i`, in its shape as in PyTorch, which shows if the user calls the node."""
     if THREAD.state.calling and node.fold is not None:
         return wrap(np.zeros(node.fold[i][0], g._data.dtype)[()])
     return both.zeros_like(g)
@@ -950,7 +950,7 @@ def heaviside(input, values):
 
 
 def _heaviside(x, values):
-    """NumPy's, but 0 for nan, as PyTorch has it."""
+    """NumPy's, but 0 for nan, as in PyTorch."""
     return np.where(x == 0, values, x > 0)
 
 
@@ -1146,7 +1146,7 @@ class AddcdivBackward0(Rule):
         v = self.args[0]
         share = both.constant(
             both.array_of(c).dtype.type(v), c
-        )  # a number over a tensor is a division, not 1 / c times it
+        )  # a number divided by a tensor is a division, not 1 / c times the number
         return (
             g,
             g * (share / c) if self.needs(1) else None,
@@ -1179,7 +1179,7 @@ _with_value("addcdiv", AddcdivBackward0)
 
 
 def _reflected(fn, of_tensors):
-    """`number op tensor`: the number becomes a tensor; `of_tensors` is for two tensors, if somebody calls it by name."""
+    """`number op tensor`: the number becomes a tensor; `of_tensors` handles two tensors, for calls by name."""
 
     def call(self, other):
         if isinstance(other, Variable):
@@ -1200,7 +1200,7 @@ def _number_remainder(input, other):
 
 @function(method=False)
 def remainder(input, other):
-    """The remainder of a division, with the sign of the divisor (torch.remainder); of a number PyTorch has no derivative."""
+    """The remainder of a division, with the sign of the divisor (torch.remainder); for a number as `input`, PyTorch has no derivative."""
     if isinstance(input, (int, float)) and isinstance(other, Variable):
         return _number_remainder(input, other)
     return METHODS["remainder"](input, other)

@@ -1,4 +1,4 @@
-"""Comparisons, tests and the logic of booleans: results are constants, no gradient passes through a yes or no."""
+"""Comparisons, tests and boolean logic: results are constants, since no gradient passes through a yes or no."""
 
 import operator
 
@@ -25,7 +25,7 @@ from .rule import (
 
 
 def constant_result(inputs, array, op):
-    """The Tensor of an operation no gradient passes through."""
+    """The result of an operation that no gradient passes through."""
     out = wrap(array)
     state = THREAD.state
     if state.special:
@@ -34,7 +34,7 @@ def constant_result(inputs, array, op):
 
 
 class NoDerivative(Rule, name="NotImplemented"):
-    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error.
+    """An operation without a derivative in PyTorch: it can be computed, but backward through it is an error.
 
     Math: y = what the operation gives.   VJP: to a, b, c, d: nothing.
     """
@@ -44,12 +44,12 @@ class NoDerivative(Rule, name="NotImplemented"):
 
     @property
     def next_functions(self):
-        """Where operands come from, as of any node; PyTorch lists only those that want a gradient."""
+        """The edges of the operands; PyTorch lists only those that require a gradient."""
         return tuple([pair for pair in super().next_functions if pair[0] is not None])
 
     @classmethod
     def which(cls, args):
-        """What PyTorch calls the operation."""
+        """PyTorch's name of the operation."""
         return args[0]
 
     @classmethod
@@ -63,7 +63,7 @@ class NoDerivative(Rule, name="NotImplemented"):
 
 
 def underived(op, inputs, *arrays):
-    """The Tensors of an operation without a derivative: an error waits behind them if an operand requires grad."""
+    """The results of an operation without a derivative: backward through them raises if an operand requires grad."""
     outs = tuple([wrap(array) for array in arrays])
     state = THREAD.state
     node = None
@@ -79,7 +79,7 @@ def underived(op, inputs, *arrays):
 
 
 def operands(input, other):
-    """The arrays (or an array and a number) of two operands, in the type they meet in; or (array, NotImplemented)."""
+    """The arrays (or an array and a number) of two operands, in their common type; or (array, NotImplemented)."""
     x = input._data
     if isinstance(other, Variable):
         y = other._data
@@ -103,7 +103,7 @@ def both_tensors(op, input, other, numbers=False):
 
 
 def fitting(fn, *arrays):
-    """Call fn(*arrays). Raises RuntimeError, in PyTorch's words, if their shapes do not broadcast."""
+    """Call fn(*arrays). Raises PyTorch's RuntimeError if their shapes do not broadcast."""
     try:
         return fn(*arrays)
     except ValueError:
@@ -221,7 +221,7 @@ def bitwise(name, fn, symbol):
 
         op = name
         widens = False
-        operands = 0  # bits have no gradient; the history of what is written stays
+        operands = 0  # bits have no gradient; the target keeps its history
 
         def forward(x, y):
             return fn(check(x), y)
@@ -244,7 +244,7 @@ for _symbol, _shift in (("lshift", operator.lshift), ("rshift", operator.rshift)
 
 @function
 def bitwise_not(input):
-    """Every bit (or boolean) turned over (torch.bitwise_not)."""
+    """Invert every bit or boolean (torch.bitwise_not)."""
     x = input._data
     if x.dtype.kind == "f":
         raise not_for(x.dtype, "bitwise_not_cpu")
@@ -258,7 +258,7 @@ def bitwise_not_(self):
 
 
 class BitwiseNot(Rule, name="_bitwise_not"):
-    """Every bit turned over, in place."""
+    """Inverts every bit, in place."""
 
     op = "bitwise_not"
     operands = 0
@@ -275,7 +275,7 @@ def _invert(self):
 
 
 def logical(name, fn, n):
-    """Make the functions of a logical operation on tensors of any type: what is not zero is true."""
+    """Make the functions of a logical operation on tensors of any type: nonzero is true."""
 
     def check(others, what):
         if len(others) >= n:
@@ -313,7 +313,7 @@ logical("logical_not", np.logical_not, 1)
 
 
 def whole(name, fn):
-    """Make the function of an operation on pairs of whole numbers."""
+    """Make the function of an operation on pairs of integers."""
 
     def call(input, other):
         x, y = operands(*both_tensors(name, input, other))
@@ -334,7 +334,7 @@ whole("lcm", np.lcm)
 
 
 def test(name, on_floats, on_others):
-    """Make the function of a test of each number; what is not floating point always gives `on_others`."""
+    """Make the function of an elementwise test; non-floating types always give `on_others`."""
 
     def call(input):
         x = input._data

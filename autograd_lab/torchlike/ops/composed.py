@@ -1,8 +1,8 @@
 """Losses and distances made of other operations: their graphs are those of the operations.
 
-`reduction` is a number: 0 none, 1 mean, 2 sum (any other: none). Without one torch's functions do not reduce, though their
-signatures in PyTorch's documentation say they take the mean. Of a sum's operands PyTorch computes the right one first, which is
-seen in the order in which gradients are added up: hence a name for some of them.
+`reduction` is a number: 0 none, 1 mean, 2 sum (any other: none). By default torch's functions do not reduce, although the signatures in
+PyTorch's documentation say they take the mean. PyTorch computes the right operand of a sum first, which shows in the order in which
+gradients are added up: hence the names for some of them.
 """
 
 import math
@@ -32,14 +32,14 @@ def _zeros(like):
 
 @function(method=False)
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """The p-norm of x1 - x2 along the last dim, eps being added to every difference (torch.pairwise_distance)."""
+    """The p-norm of x1 - x2 along the last dim, with eps added to every difference (torch.pairwise_distance)."""
     last = max(x1._data.ndim, x2._data.ndim) - 1
     return apply(NormBackward1, (plus(x1 - x2, eps),), float(p), (last,), keepdim)
 
 
 @function(method=False)
 def kl_div(input, target, reduction=NONE, *, log_target=False):
-    """Kullback-Leibler divergence: sum of t (log t - x), x being log probabilities (torch.kl_div)."""
+    """Kullback-Leibler divergence: sum of t (log t - x), where x are log probabilities (torch.kl_div)."""
     if input._data.dtype.kind != "f" or target._data.dtype.kind != "f":
         raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:

@@ -1,6 +1,6 @@
 """Joins (cat, stack, meshgrid, ...) and rearranged copies (repeat, flip, roll, tril, ...).
 
-Each copies. The VJP of a join cuts the gradient up again; that of a rearrangement puts it back in order.
+All of them copy. The VJP of a join splits the gradient again; that of a rearrangement restores the order.
 """
 
 import functools
@@ -38,7 +38,7 @@ from .shapes import (
 
 
 def promoted(arrays):
-    """Some arrays in the number type that all fit in."""
+    """Some arrays, promoted to their common type."""
     common = functools.reduce(promote_np, [x.dtype for x in arrays])
     return [x.astype(common, copy=False) for x in arrays]
 
@@ -114,7 +114,7 @@ def _tensors(tensors, name):
 
 @function(method=False)
 def cat(tensors, dim=0, *, axis=None):
-    """Tensors joined along a dim they have (torch.cat)."""
+    """Tensors joined along an existing dim (torch.cat)."""
     tensors = _tensors(tensors, "cat")
     dim = dim if axis is None else axis
     if not tensors:
@@ -139,7 +139,7 @@ def cat(tensors, dim=0, *, axis=None):
                 f"size {shape[i]} for tensor number {k} in the list."
             )
     if first is None:
-        dim = 0  # tensors of size (0,) are joined along any dim
+        dim = 0  # tensors of size (0,) can be joined along any dim
     return apply(CatBackward0, tensors, dim, tuple([(t._data.shape, t._data.dtype) for t in tensors]))
 
 

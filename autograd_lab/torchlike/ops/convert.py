@@ -1,4 +1,4 @@
-"""The same numbers in memory of their own or in another type: clone, to, copy_, fill_, and new tensors like one."""
+"""Copies and conversions: clone, to, copy_, fill_, and new tensors like a given one."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from .shapes import cast, sizes_of
 
 
 def keeps(memory_format):
-    """Whether no order in memory is asked for."""
+    """Whether no memory order is requested."""
     return memory_format is None or memory_format is preserve_format
 
 
@@ -86,7 +86,7 @@ def clone(input, *, memory_format=None):
 
 @method
 def contiguous(self, memory_format=None):
-    """The tensor itself if it lies in row-major order (or that of `memory_format`), else a copy that does."""
+    """The tensor itself if it is in row-major order (or that of `memory_format`), otherwise a copy that is."""
     data = self._data
     asked = contiguous_format if keeps(memory_format) else memory_format
     if not isinstance(data, np.ndarray) or asked.holds(data):
@@ -95,7 +95,7 @@ def contiguous(self, memory_format=None):
 
 
 def convert(t, dtype, copy=False, memory_format=None):
-    """`t` as a tensor of the NumPy dtype and in that order: `t` itself if it is one already, unless `copy`."""
+    """`t` converted to the NumPy dtype and that memory order; `t` itself if nothing changes, unless `copy`."""
     x, old = t._data, t._data.dtype
     order = None if keeps(memory_format) or not isinstance(x, np.ndarray) else memory_format
     if old is dtype and not copy and (order is None or order.suits(x)):
@@ -157,20 +157,20 @@ def cpu(self):
 
 @method
 def cuda(self, device=None):
-    """Raises AssertionError, or RuntimeError for a device by its number: there is no other than the CPU."""
+    """Raises AssertionError, or RuntimeError for a numbered device: there is only the CPU."""
     if isinstance(device, int):
         raise no_accelerator()
     creation.on_cpu("cuda")
 
 
 def no_accelerator():
-    """The error of whoever asks for the first, or any other, accelerator."""
+    """The error for asking for an accelerator, the first or any other."""
     return RuntimeError("Cannot access accelerator device when none is available.")
 
 
 @method
 def get_device(self):
-    """-1: it is on the CPU."""
+    """Always -1: the tensor is on the CPU."""
     return -1
 
 
@@ -214,7 +214,7 @@ def copy_(self, src, non_blocking=False):
     """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor."""
     src = tensor_of(src, self)
     if self._data.dtype.kind != "f" and src.requires_grad:
-        src = src.detach()  # whole numbers have no history
+        src = src.detach()  # integers have no history
     return apply_inplace(CopyBackwards, (self, src), src._data.shape, src._data.dtype)
 
 
@@ -272,7 +272,7 @@ def zero_(self):
     state, x = THREAD.state, self._data
     recorded = state.special or (state.grad and self._edge is not NO_EDGE)
     own = type(x) is np.ndarray and x.base is None and x.flags.writeable
-    if own and not recorded and self._box is not INFERENCE:  # the gradients of a training loop
+    if own and not recorded and self._box is not INFERENCE:  # the gradients in a training loop
         bump_version(self)
         x.fill(0)
         return self
@@ -353,7 +353,7 @@ METHODS["layout"] = property(lambda self: creation.strided, doc="Always torch.st
 
 @method
 def share_memory_(self):
-    """The tensor itself: its memory is that of one process."""
+    """The tensor itself: its memory belongs to one process."""
     return self
 
 
@@ -365,7 +365,7 @@ def is_shared(self):
 
 @method
 def to_dense(self, dtype=None, *, masked_grad=None):
-    """The tensor itself, for it is dense; or in another number type (torch.Tensor.to_dense)."""
+    """The tensor itself, since it is dense, or converted to another number type (torch.Tensor.to_dense)."""
     if dtype is None:
         return self
     if not isinstance(dtype, dtype_type):
@@ -387,7 +387,7 @@ def is_neg(self):
 
 @method
 def is_set_to(self, tensor):
-    """Whether both are the same part of the same memory, seen with the same size and strides (torch.Tensor.is_set_to)."""
+    """Whether both are the same part of the same memory with the same size and strides (torch.Tensor.is_set_to)."""
     x, y = self._array(), tensor._array()
     return x.__array_interface__["data"][0] == y.__array_interface__["data"][0] and (
         (x.shape, x.strides) == (y.shape, y.strides)
@@ -421,7 +421,7 @@ def is_inference(input):
 
 
 def _each(name):
-    """Make a method that writes `fn(number, ...)` of each element, and of those of other tensors, over the element."""
+    """Make a method that overwrites each element with `fn(number, ...)` of it and of the elements of other tensors."""
 
     def written(self, *args):
         *others, fn = args

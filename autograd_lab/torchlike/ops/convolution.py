@@ -1,12 +1,11 @@
-"""The rules of convolution and of folding: one bilinear map and its two adjoints, each differentiable through
-the others.
+"""The rules of convolution and of fold/unfold: one bilinear map and its two adjoints, each differentiable through the others.
 
     conv          x, w -> y      y[n, o, i] = sum over channels c and places k of w[o, c, k] x[n, c, i stride
     + k dilation - padding] to_input      g, w -> gx     what conv sends to x; also the forward of conv_transpose
     to_weight     g, x -> gw     what conv sends to w
 
 All for any number of spatial dims, by im2col: the windows of x side by side as a matrix, then one matrix product.
-Further down: borders, interpolation to another size, and sampling at places that a grid names.
+Further down: padding, interpolation to another size, and grid sampling.
 """
 
 import itertools
@@ -228,7 +227,7 @@ class ConvolutionBackwardBackward0(GeneralRule):
             to_w = _map(_ToWeight, *((a, g) if transposed else (g, a)), how)
         if c is not None:
             to_g, to_x = both.plus(to_g, _map(forth, x, c, how)), _map(back, g, c, how)
-        if d is not None and d.shape == g.shape[1:2]:  # of a convolution without a bias it is empty
+        if d is not None and d.shape == g.shape[1:2]:  # empty for a convolution without bias
             to_g = both.plus(to_g, _at_all_places(d, g))
         return to_g, to_x, to_w
 
@@ -242,7 +241,7 @@ def _at_all_places(d, g):
 
 
 def _map(rule, a, b, how):
-    """One of the three maps: on arrays as it is, on Tensors as a recorded operation, whose third edge is that of no bias."""
+    """One of the three maps: called directly on arrays, recorded on Tensors, with a third edge for the absent bias."""
     if isinstance(a, Variable) or isinstance(b, Variable):
         return call(rule, (a, b, None), how)
     return rule.forward(a, b, None, how)
@@ -349,7 +348,7 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
     )
     how = How(size, kernel, out, stride, padding, dilation, groups)
     b = (0,) if bias is None else bias._data.shape
-    padding, extra = ((0,), (0,)) if by_name == "valid" else (padding, (0,) * nd)  # how PyTorch keeps them
+    padding, extra = ((0,), (0,)) if by_name == "valid" else (padding, (0,) * nd)  # as PyTorch stores them
     result = call(
         ConvolutionBackward0, (input, weight, bias), stride, padding, dilation, groups, False, extra, b, how
     )
@@ -438,7 +437,7 @@ def _check_filled(x):
 
 
 def _empty_kernel(kernel, spread):
-    """The error of a weight that has a dim of no places."""
+    """The error for a weight with an empty spatial dim."""
     text = "kernel size should be greater than zero, but got"
     if spread:
         return RuntimeError(f"{text} {list(kernel)}")
@@ -648,7 +647,7 @@ class PixelUnshuffleBackward0(Rule):
 
 
 class ChannelShuffleBackward0(Rule):
-    """The channels dealt out anew: one of each group in turn.
+    """The channels shuffled: one of each group in turn.
 
     Math: y = channel_shuffle(a, groups).
     VJP: channel_shuffle(g, size(a, 1) // groups). Channel i of group k goes to place i * groups + k, and back.
@@ -740,7 +739,7 @@ class _ByPlace(Rule):
         return apply(cls, (input,), tuple(pad), where)
 
     def inside(place, n):
-        """Which of the entries 0 to n - 1 of a dim stands at each place, which may lie outside."""
+        """The index, from 0 to n - 1, of the element to read at each position, which may be outside."""
         return np.clip(place, 0, n - 1)
 
     def forward(x, pad, where):
@@ -820,7 +819,7 @@ class _Resized(Rule):
 
 
 def _shown_by(n, *more):
-    """What the nodes of an operation on images of `n` dims, and of its gradient, show."""
+    """The attributes of the nodes of an operation on images of `n` dims, and of its gradient."""
     names = "output_size", *_SCALES[n], *more
     return (*names, "self_sym_sizes"), names
 
@@ -904,7 +903,7 @@ _UPSAMPLE_EXACT = _nearest("UpsampleNearestExact", "nearest-exact")
 
 
 def linear_weights(n, m, factor, align_corners, dtype):
-    """The (m, n) matrix that makes m places of n by straight lines between neighbors."""
+    """The (m, n) matrix of linear interpolation from n positions to m."""
     at = np.maximum(_sources(n, m, factor, align_corners), 0)
     left = np.minimum(np.floor(at).astype(np.int64), n - 1)
     part = at - left
@@ -915,7 +914,7 @@ def linear_weights(n, m, factor, align_corners, dtype):
 
 
 def cubic_weights(n, m, factor, align_corners, dtype):
-    """The (m, n) matrix that makes m places of n by cubic convolution over four neighbors (a = -0.75); edges are repeated."""
+    """The (m, n) matrix of cubic interpolation from n positions to m over four neighbors (a = -0.75); edges are repeated."""
     at, a = _sources(n, m, factor, align_corners), -0.75
     left = np.floor(at).astype(np.int64)
     matrix = np.zeros((m, n))
@@ -942,9 +941,9 @@ def _lanczos(d):
 
 
 def filter_weights(curve):
-    """What makes matrices like the others, but of a curve that grows wider as the image shrinks, so that every place counts.
+    """Makes similar matrices with a filter that widens as the image shrinks, so that every element counts.
 
-    curve  the weight of a place by its distance
+    curve  the weight as a function of the distance
     """
 
     def weights(n, m, factor, align_corners, dtype):
@@ -963,7 +962,7 @@ def filter_weights(curve):
 
 
 def _sources(n, m, factor, align_corners):
-    """Where, in the numbering of n places, each of m places lies; with align_corners the first and the last ones coincide."""
+    """The source coordinate, among n positions, of each of m positions; with align_corners the first and the last coincide."""
     if align_corners:
         return np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
     return (np.arange(m) + 0.5) * (1 / factor if factor else n / m) - 0.5
@@ -1037,7 +1036,7 @@ RESAMPLING = {
     "trilinear": (3, _resampling("UpsampleTrilinear3D", 3, "linear"), linear_weights),
     "bicubic": (2, _resampling("UpsampleBicubic2D", 2, "cubic"), cubic_weights),
 }
-"""Each mode's number of spatial dims, its rule, and what makes its weights."""
+"""Each mode's number of spatial dims, its rule, and the function that makes its weights."""
 
 FILTERED = {
     "bilinear": (2, _resampling("UpsampleBilinear2DAa", 2, "linear, antialias"), filter_weights(_triangle)),
@@ -1068,16 +1067,16 @@ def resample(input, size, factors, mode, align_corners, antialias=False):
 
 
 def _resampler_of(mode):
-    """What PyTorch calls the code that does it, in its errors."""
+    """The name of the kernel in PyTorch's errors."""
     if mode == "bilinear":
         return "upsample_bilinear2d_channels_last"
     return f"compute_indices_weights_{'cubic' if mode == 'bicubic' else 'linear'}"
 
 
 def _resampled_bytes(x, matrices):
-    """The same for images of bytes, in whole numbers as in PyTorch: along the rows, then the columns, rounded to bytes after each.
+    """The same for uint8 images, in integer arithmetic as in PyTorch: along the rows, then the columns, rounded to bytes after each.
 
-    The weights are multiples of a power of two, the smallest one for which they have 16 bits.
+    The weights are multiples of the smallest power of two for which they fit 16 bits.
     """
     for axis in (3, 2):
         weights, bits = matrices[axis - 2], 0
@@ -1090,7 +1089,7 @@ def _resampled_bytes(x, matrices):
 
 
 def check_padded_dims(input, pad):
-    """Raise NotImplementedError unless what is padded are images, or a batch of them."""
+    """Raise NotImplementedError unless the input is an image or a batch of images."""
     ndim, nd = input._data.ndim, len(pad) // 2
     if ndim not in (nd + 1, nd + 2) or nd > 3:
         raise NotImplementedError(
@@ -1103,7 +1102,7 @@ def check_padded_dims(input, pad):
 
 
 def pad_by_mode(input, pad, mode):
-    """`input` with a border that repeats (`replicate`) or mirrors (`reflect`) what is inside."""
+    """`input` with a border that repeats the edge (`replicate`) or mirrors the inside (`reflect`)."""
     check_padded_dims(input, pad)
     nd = len(pad) // 2
     x = input._data
@@ -1147,12 +1146,13 @@ _TAPS = {
         (2, (-_A, _A, 0, 0)),
     ),
 }
-"""The neighbors each mode reads along one dim, counted from the place rounded (down, or to the nearest), and each one's weight: a
-polynomial in what the rounding took off, highest power first. Derivatives of any order are derivatives of these."""
+"""The neighbors that each mode reads along one dim, relative to the rounded position (down, or to the nearest), with the weight of each: a
+polynomial in the fractional part, highest power first. Derivatives of any order are derivatives of these.
+"""
 
 
 def _folded(at, n, padding, align_corners):
-    """Places outside of 0 .. n - 1 brought inside, and which way each then moves: 1, -1 (mirrored), 0 (held at the edge)."""
+    """Positions outside of 0 .. n - 1 moved inside, with the derivative of each: 1, -1 (mirrored), 0 (clamped to the edge)."""
     turn = np.ones_like(at)
     if padding == REFLECTION:
         low, span = (0, n - 1) if align_corners else (-0.5, n)
@@ -1162,15 +1162,15 @@ def _folded(at, n, padding, align_corners):
         rest, backwards = away % span, away // span % 2 == 1
         turn[(at < low) != backwards] = -1
         at = np.where(backwards, span - rest, rest) + low
-    # PyTorch counts the edge itself as held. fmin and fmax: a nan goes to place 0, as there.
+    # PyTorch counts the edge itself as clamped. fmin and fmax: a nan goes to position 0, as there.
     turn[~((at > 0) & (at < n - 1))] = 0
     return np.fmin(np.fmax(at, 0), n - 1), turn
 
 
 def _along(at, n, order, mode, padding, align_corners):
-    """[(place, weight)] for one dim of n places: what is read for the grid's numbers `at`, and each weight's derivative.
+    """[(position, weight)] for one dim of size n: what is read for the grid coordinates `at`, with each weight's derivative.
 
-    `order` says which derivative by `at`. -1 and 1 are the outermost places' middles (align_corners) or outer edges.
+    `order` is the order of the derivative by `at`. -1 and 1 are the centers of the outermost elements (align_corners) or their outer edges.
     """
     slope = (n - 1) / 2 if align_corners else n / 2
     place = (at + 1) * slope - (0 if align_corners else 0.5)
@@ -1182,9 +1182,9 @@ def _along(at, n, order, mode, padding, align_corners):
     taps = []
     for offset, weight in _TAPS[mode]:
         place = first + offset
-        if padding != ZEROS and mode == BICUBIC:  # the curve goes on outside, through the values found there
+        if padding != ZEROS and mode == BICUBIC:  # the curve continues outside, through the values there
             place = _folded(place, n, padding, align_corners)[0]
-        if mode == NEAREST:  # also where the place is nan, which is outside
+        if mode == NEAREST:  # also where the position is nan, which counts as outside
             weight = np.full(part.shape, float(not order))
         else:
             weight = np.polyval(np.polyder(weight, order), part) * slope**order
@@ -1193,10 +1193,10 @@ def _along(at, n, order, mode, padding, align_corners):
 
 
 def _neighbors(grid, size, orders, *how):
-    """Pairs (flat place in an image of `size`, weight), each (n, points): one pair for each combination of neighbors.
+    """Pairs (flat position in an image of `size`, weight), each (n, points): one pair for each combination of neighbors.
 
-    The weights are differentiated `orders[j]` times by the grid's j-th coordinate, which belongs to the last dim but j.
-    Neighbors outside of the image have the place behind its last one.
+    The weights are differentiated `orders[j]` times by the grid's j-th coordinate, which belongs to dim -1 - j.
+    Neighbors outside of the image have the position after the last one.
     """
     points = grid.reshape(len(grid), math.prod(grid.shape[1:-1]), len(size))
     by_dim = np.moveaxis(points, -1, 0)[::-1]
@@ -1210,7 +1210,7 @@ def _neighbors(grid, size, orders, *how):
 
 
 def _sampled(x, grid, orders, *how):
-    """Each image of x (n, c, *size) read where `grid` (n, *out, nd) says."""
+    """Sample each image of x (n, c, *size) at `grid` (n, *out, nd)."""
     n, c, *size = x.shape
     with np.errstate(invalid="ignore"):  # an infinite grid gives nan, without a warning
         images = np.concatenate([x.reshape(n, c, math.prod(size)), np.zeros((n, c, 1), x.dtype)], 2)
@@ -1221,7 +1221,7 @@ def _sampled(x, grid, orders, *how):
 
 
 def _spread(g, grid, size, orders, *how):
-    """The adjoint: each g (n, c, *out) added to the places that were read, as (n, c, *size)."""
+    """The adjoint: add each g (n, c, *out) to the positions that were read; returns (n, c, *size)."""
     n, c = g.shape[:2]
     g = g.reshape(n, c, math.prod(g.shape[2:]))
     images = np.zeros((n, c, math.prod(size) + 1), g.dtype)
@@ -1332,7 +1332,7 @@ class _Sample(Rule, name="GridSampler2DBackward0"):
 
     def vjp(self, g, x, grid):
         orders, *how = self.args
-        flat = how[0] == NEAREST and any(orders)  # nothing depends on x then, which PyTorch says with None
+        flat = how[0] == NEAREST and any(orders)  # then nothing depends on x, and PyTorch returns None
         return (
             both.run(self.to_input, (g, grid), tuple(x.shape[2:]), orders, *how)
             if self.needs(0) and not flat
@@ -1435,7 +1435,7 @@ class AffineGridGeneratorBackward0(Rule):
 
 
 def _places(size, align_corners, dtype):
-    """The places of an image as rows (x, y, 1) or (x, y, z, 1); x runs along the last dim."""
+    """The coordinates of an image as rows (x, y, 1) or (x, y, z, 1); x runs along the last dim."""
     axes = [
         np.linspace(-1, 1, n) * (1 if align_corners else (n - 1) / n) if n > 1 else np.zeros(n) for n in size
     ]
@@ -1461,7 +1461,7 @@ def affine_grid(theta, size, align_corners):
 
 @function(method=False)
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
-    """`input` (n, c, *size) read where `grid` (n, *out, dims) says, as (n, c, *out) (torch.grid_sampler).
+    """Sample `input` (n, c, *size) at `grid` (n, *out, dims); returns (n, c, *out) (torch.grid_sampler).
 
     The modes are numbers: 0 bilinear, 1 nearest, 2 bicubic;  0 zeros, 1 border, 2 reflection.
     Raises RuntimeError for shapes and types that do not fit together, NotImplementedError for integers, ValueError for
@@ -1549,14 +1549,14 @@ class ConvTbcBackward0(Rule):
 
 
 def _overlap(shift, count, times):
-    """The times t + shift of an input of `count` times that exist for some t of `times`, and these t, as slices."""
+    """The valid times t + shift of an input of `count` times for t in `times`, and these t, as slices."""
     start = min(max(0, -shift), times)
     stop = max(start, min(times, count - shift))
     return slice(start + shift, stop + shift) if stop > start else slice(0, 0), slice(start, stop)
 
 
 def _with_zeros(x, before, after):
-    """`x` with as many rows of zeros before and after it."""
+    """`x` with rows of zeros before and after it."""
     return both.cat([both.zeros((before, *x.shape[1:]), x), x, both.zeros((after, *x.shape[1:]), x)], 0)
 
 

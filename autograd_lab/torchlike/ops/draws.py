@@ -27,7 +27,7 @@ def _float_only(dtype, kernel):
 
 
 def continuous(dtype, name):
-    """Raise RuntimeError if a continuous distribution is to be drawn as `dtype`, which is no type of floats."""
+    """Raise RuntimeError if `dtype`, for draws from a continuous distribution, is not a floating type."""
     if dtype.kind != "f":
         raise RuntimeError(
             f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified "
@@ -101,7 +101,7 @@ def randint(
     requires_grad=False,
     pin_memory=False,
 ):
-    """Whole numbers from low (included) to high (excluded) (torch.randint)."""
+    """Random integers from low (included) to high (excluded) (torch.randint)."""
     args = list(args)
     if args and isinstance(args[-1], (tuple, list)):
         size = args.pop()
@@ -124,12 +124,12 @@ def randint(
 
 
 def _order(x, memory_format):
-    """An array that lies in memory as the result shall: `x` itself, unless another order is asked for."""
+    """An array in the memory order of the result: `x` itself, unless another order is requested."""
     return x if memory_format in (None, preserve_format) else memory_format.lay(np.empty(x.shape, x.dtype))
 
 
 def _check_bounds(low, high, dtype):
-    """Raise RuntimeError if the type cannot hold the numbers from `low` to `high - 1`, warn if it does not hold all of them."""
+    """Raise RuntimeError if the type cannot hold the numbers from `low` to `high - 1`; warn if it cannot hold each of them exactly."""
     if dtype.kind == "f":
         least, most = -float(np.finfo(dtype).max), float(np.finfo(dtype).max)
     else:
@@ -152,7 +152,7 @@ def _check_bounds(low, high, dtype):
 def randint_like(
     input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None
 ):
-    """Whole numbers from low to high in the size and type of `input` (torch.randint_like)."""
+    """Random integers from low to high in the size and type of `input` (torch.randint_like)."""
     low, high = (0, low) if high is None else (low, high)
     x = input._data
     numbers = randint(low, high, (x.size,), generator=generator, dtype=dtype or input.dtype)._data
@@ -291,7 +291,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if in_turn:
         sums = rows.cumsum(1)
         drawn = [np.searchsorted(s, rng.random((num_samples,)) * s[-1]) for s in sums]
-    else:  # the order of exponential waiting times: the heavier, the sooner
+    else:  # in the order of exponential waiting times: the heavier, the sooner
         waiting = laid_out(rng.exponential(1.0, (weights.size,)), weights).astype(weights.dtype)
         speed = (weights / waiting).reshape(rows.shape)
         drawn = np.argsort(-speed, axis=1, kind="stable")[:, :num_samples]
@@ -472,7 +472,7 @@ def cauchy_(self, median=0, sigma=1, *, generator=None):
 
 @method
 def geometric_(self, p, *, generator=None):
-    """Overwrite with how many trials the first success took, if each succeeds with probability `p`."""
+    """Overwrite with the number of trials up to the first success, each with success probability `p`."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     no_bools(self._data, "geometric_cpu")
@@ -491,7 +491,7 @@ _NOT_GIVEN = object()
 
 @method
 def random_(self, from_=_NOT_GIVEN, to=_NOT_GIVEN, *, generator=None, **named):
-    """Overwrite with whole numbers from [from, to); with one number, from [0, that); with to=None, from `from` on."""
+    """Overwrite with random integers from [from, to); with one number, from [0, that); with to=None, from `from` on."""
     from_ = named.get("from", from_)
     kind = self._data.dtype
     if to is _NOT_GIVEN:
@@ -501,7 +501,7 @@ def random_(self, from_=_NOT_GIVEN, to=_NOT_GIVEN, *, generator=None, **named):
     else:
         rule, low, high = RandomBackward0, from_, to
     long = kind.itemsize > 4 if rule is RandomBackward2 else None
-    if high is None:  # all whole numbers the type holds exactly
+    if high is None:  # all integers that the type holds exactly
         high = (
             2 ** (np.finfo(kind).nmant + 1) + 1
             if kind.kind == "f"
@@ -529,9 +529,9 @@ def _coin(p, generator):
 
 @method
 def bernoulli_(self, p=0.5, *, generator=None):
-    """Overwrite with ones, with probability p (a number or a tensor), and zeros."""
+    """Overwrite with ones and zeros: ones with probability p (a number or a tensor)."""
     if isinstance(p, Variable):
-        chances = _probabilities(expand(wrap(p._data), self._data.shape))  # raises where p does not fit
+        chances = _probabilities(expand(wrap(p._data), self._data.shape))  # raises if p is invalid
         return apply_inplace(BernoulliBackward1, (self, p), _coin(chances, generator))
     _check_probability(p)
     return apply_inplace(BernoulliBackward2, (self,), _coin(p, generator), p)
@@ -539,7 +539,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
 
 @function
 def bernoulli(input, p=None, *, generator=None):
-    """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
+    """Ones and zeros: ones with the probabilities in `input` (or with probability p) (torch.bernoulli)."""
     if p is not None:
         _check_probability(p)
         return apply(BernoulliWithProbability, (input,), "bernoulli", _coin(p, generator), p)

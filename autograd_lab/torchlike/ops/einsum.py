@@ -64,7 +64,7 @@ def _equation_of_lists(args):
 
 
 class _Plan:
-    """An equation, read: which dim of the common order each label has, and how many operands still carry it."""
+    """A parsed equation: the dim of each label in the common order, and how many operands still carry it."""
 
     def __init__(self, equation, operands):
         lhs, arrow, rhs = equation.partition("->")

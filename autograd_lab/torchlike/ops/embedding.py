@@ -1,4 +1,4 @@
-"""The rules of embeddings, and dropout: rows picked by number, and elements thrown away by chance."""
+"""The rules of embeddings and dropout: rows looked up by index, and elements dropped at random."""
 
 import math
 
@@ -65,7 +65,7 @@ class EmbeddingDenseBackwardBackward0(Rule):
         table = np.zeros((rows, g.shape[-1]), g.dtype)
         flat, g = index.reshape(-1), g.reshape(index.size, g.shape[-1])
         if flat.size:
-            # Equal indices are brought together and summed at once, which is faster than np.add.at row by row.
+            # Equal indices are grouped and summed at once, which is faster than np.add.at row by row.
             order = np.argsort(flat, kind="stable")
             sorted_index = flat[order]
             starts = np.flatnonzero(np.concatenate(([True], sorted_index[1:] != sorted_index[:-1])))
@@ -129,8 +129,8 @@ def drop(input, p, training):
 def throw(input, p, training, way, in_place=False):
     """Dropout in one of its forms.
 
-    way       a function of a tensor's array and p: what the tensor is multiplied by, and what is added after that (or None)
-    in_place  whether the tensor itself is changed, which is then returned
+    way       a function of a tensor's array and p that returns the factor and what to add after that (or None)
+    in_place  whether to change the tensor itself and return it
     """
     x = input._data
     if p == 0 or not training or not x.size:
@@ -156,14 +156,14 @@ def _dropped_features(x, p):
 
 
 def _features(x):
-    """The shape of a number for each channel of `x`."""
+    """The shape of one number for each channel of `x`."""
     if x.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return (*x.shape[:2], *[1] * (x.ndim - 2))
 
 
 def _to_selus_limit(noise, p):
-    """What is dropped becomes the least that selu gives, and all is stretched and shifted so that mean and variance stay."""
+    """Dropped elements become selu's lower limit; then everything is scaled and shifted to keep mean and variance."""
     alpha = 1.7580993408473766
     a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
     return noise * a, (noise - 1) * (alpha * a) + alpha * a * p
@@ -178,7 +178,7 @@ def _alpha_dropped_features(x, p):
 
 
 def _mask_for(x, p):
-    """Coin tosses for each element of `x`, made in the order of its memory."""
+    """Coin tosses for each element of `x`, in its memory order."""
     order = memory_order(x)
     if order is None:
         return drawn("dropout_mask", x.shape, p, x.dtype)
@@ -188,7 +188,7 @@ def _mask_for(x, p):
 
 @kernel
 def dropout_mask(shape, p, dtype):
-    """Coin tosses of the default generator: 1 / (1 - p) with probability 1 - p, else 0."""
+    """Coin tosses from the default generator: 1 / (1 - p) with probability 1 - p, otherwise 0."""
     return kept(shape, p, dtype) / dtype.type(max(1 - p, 1e-30))
 
 
@@ -202,7 +202,7 @@ def drawn(name, *args):
 
 @kernel
 def kept(shape, p, dtype):
-    """Coin tosses of the default generator: 1 with probability 1 - p, else 0."""
+    """Coin tosses from the default generator: 1 with probability 1 - p, otherwise 0."""
     return (rng_of().random(shape) < 1 - p).astype(dtype)
 
 

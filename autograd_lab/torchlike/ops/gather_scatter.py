@@ -1,6 +1,6 @@
-"""Picking and putting along a dim or under a mask: index_select, gather, scatter, masked_fill, take, and others.
+"""Gather and scatter along a dim or under a mask: index_select, gather, scatter, masked_fill, take, and others.
 
-Each rule here either picks (its VJP puts, adding where a place was picked twice) or puts (its VJP picks).
+Each rule here either gathers (its VJP scatters, adding where a position was gathered twice) or scatters (its VJP gathers).
 """
 
 import math
@@ -30,7 +30,7 @@ from .slicing import diagonal_of, select, take_slice, unbind
 
 
 def along(index, dim, shape):
-    """NumPy's index for the places (.., index[.., k, ..], ..) of an array of `shape`."""
+    """NumPy's index for the positions (.., index[.., k, ..], ..) of an array of `shape`."""
     if not shape:
         return (...,)
     if not index.ndim:
@@ -481,9 +481,9 @@ class ScatterBackward0(ShapeRule):
 
 
 def _whole(node, g, shape):
-    """The gradient of a source of `shape`, if one is wanted.
+    """The gradient of a source of `shape`, if needed.
 
-    Raises RuntimeError, as PyTorch's engine does, if the index left some of it out.
+    Raises RuntimeError, like PyTorch's engine, if the index left out some of it.
     """
     if not node.needs(1):
         return None
@@ -513,7 +513,7 @@ class ScatterBackward1(ShapeRule):
         if y.ndim:
             y[along(index, dim, y.shape)] = value
         elif index.size:
-            y[...] = np.reshape(value, -1)[-1]  # a 0-d tensor has one place: the last one written stays
+            y[...] = np.reshape(value, -1)[-1]  # a 0-d tensor has one position: the last write wins
         return y
 
     def vjp(self, g, index):
@@ -590,7 +590,7 @@ class ScatterReduced(NoDerivative, ShapeRule, name="NotImplemented"):
 def _check_src(name, input, d, index, src):
     shape, other, given = input._data.shape or (1,), index._data.shape or (1,), src._data.shape or (1,)
     if src._data.dtype is not input._data.dtype:
-        name = name.removesuffix("_reduce")  # PyTorch's words are those of scatter
+        name = name.removesuffix("_reduce")  # PyTorch's message is that of scatter
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if len(given) < len(other) and index._data.size:
         raise IndexError(
@@ -729,7 +729,7 @@ class ScatterReduceBackward0(ShapeRule):
                 return METHODS[self.again](a, dim, index, b, "prod", include_self=include_self)
             return self.forward(a, b, index, *self.args)
 
-        # Where an operand is zero the others' product is not result / operand: compute it with that zero left out.
+        # Where an operand is zero, the product of the others is not result / operand: compute it without that zero.
         plain_x = both.filled(x, both.array_of(x) == 0, 1)
         to_self = g * prod(plain_x, src) / plain_x
         zero, places = both.array_of(src) == 0, both.array_of(index)
@@ -738,7 +738,9 @@ class ScatterReduceBackward0(ShapeRule):
         single = zero & (zeros == 1)
         others = self.picked(g * prod(x, both.filled(src, single, 1)), dim, index)
         to_src = both.where(single, others, self.picked(g * y, dim, index) / both.filled(src, zero, 1))
-        if isinstance(g, Variable) and (zeros > 1).any():  # that they are zero does not tell how they move
+        if (
+            isinstance(g, Variable) and (zeros > 1).any()
+        ):  # that they are zero tells nothing about their tangents
             name = self.inputs[1]
             (to_src,) = undifferentiable(
                 f"{self.again}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the "
@@ -810,7 +812,7 @@ def _repeated(index, dim, shape):
 
 
 def _check_rows(x, d, index, source):
-    """What index_reduce says of an index or a source that does not fit."""
+    """The errors of index_reduce for an index or a source that does not fit."""
     if index.ndim > 1:
         raise IndexError(
             f"index_reduce_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {TYPE_NAMES[index.dtype.name]} "
@@ -1191,7 +1193,7 @@ def nonzero(input, *, as_tuple=False):
 
 
 def _positions(input):
-    """Where the elements are not zero, one a row; the columns lie together in memory."""
+    """The positions of nonzero elements, one a row; the columns are contiguous in memory."""
     found = np.argwhere(input._data).astype(np.int64, copy=False).copy("F")
     out = wrap(found) if input.requires_grad else constant_result((input,), found, "nonzero")
     return follow(out, input)

@@ -1,4 +1,4 @@
-"""Rules with absent operands, and with further results that only the way back needs."""
+"""Rules with absent operands, and with extra results that only the backward pass needs."""
 
 import numpy as np
 
@@ -12,16 +12,16 @@ from .rule import Rule, common_type
 class GeneralRule(Rule):
     """A rule run by `call`: an operand may be None (a missing weight or bias has the edge (None, 0)).
 
-    extras  how many of the last `inputs` are not given but come out of `forward` beside the result:
+    extras  how many of the last `inputs` are not passed in but returned by `forward` after the result:
     statistics, places
     """
 
     extras = 0
-    torch_name = ""  # what PyTorch calls the operation when it refuses an operand that must not want a gradient, if not `op`
-    promotes = False  # whether operands of different types meet in one, as in arithmetic
+    torch_name = ""  # PyTorch's name of the operation when it refuses an operand that must not require grad, if not `op`
+    promotes = False  # whether operands of different types are promoted, as in arithmetic
 
     def packing_order(self, count):
-        """As of any node, but that what comes out of `forward` beside the result is packed with the results, after all operands."""
+        """As for any node, except that extra results of `forward` are packed with the results, after all operands."""
         operands = self.inputs[: len(self.inputs) - self.extras]
         return sorted(range(count), key=lambda i: (self.saves[i] not in operands, self.saves[i]))
 
@@ -34,7 +34,7 @@ def call(rule, inputs, *args):
 
 
 def call_for_all(rule, inputs, *args):
-    """The same for the result and the extras, which are the very tensors that are saved."""
+    """The same, returning the result and the extras: the tensors that are saved."""
     state = THREAD.state
     if state.grad and rule.operands:
         for name, t in zip(rule.inputs[rule.operands :], inputs[rule.operands :], strict=False):
@@ -73,9 +73,9 @@ def call_for_all(rule, inputs, *args):
 
 
 def gradients(rule, wanted, inputs, *args):
-    """What a VJP sends to several operands, computed by `rule`: on arrays as it is, on Tensors recorded as one node.
+    """What a VJP sends to several operands, computed by `rule`: directly on arrays, recorded as one node on Tensors.
 
-    `wanted` says of each result whether anybody wants it; the others are None.
+    `wanted` says for each result whether it is needed; the others are None.
     """
     if not isinstance(inputs[0], Variable):
         return rule.forward(*inputs, *args, wanted)
@@ -98,7 +98,7 @@ def gradients(rule, wanted, inputs, *args):
 
 
 def _fold(operands, data):
-    """What the engine must undo: operands of different types were computed in one."""
+    """What the engine must undo: operands of different types were promoted to one type."""
     if all(t is None or t._data.dtype is data.dtype for t in operands):
         return None
     return tuple([((), data.dtype) if t is None else (t._data.shape, t._data.dtype) for t in operands])

@@ -1,4 +1,4 @@
-"""The incomplete gamma functions: the distribution function of gamma numbers, and what it leaves."""
+"""The incomplete gamma functions: the distribution function of gamma random variables, and its complement."""
 
 from ..autograd.errors import not_for
 from . import array_or_tensor as both

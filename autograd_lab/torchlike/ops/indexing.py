@@ -25,7 +25,7 @@ from .shapes import ALL_OF, ShapeRule, unsqueeze
 from .slicing import AliasBackward0, SelectBackward0, SliceBackward0
 
 INDEX_TYPES = {np.dtype(t).num for t in (np.int64, np.longlong, np.int32, np.bool_)}
-LAST = 2**63 - 1  # the end of a slice without one, as PyTorch keeps it
+LAST = 2**63 - 1  # the end of an open slice, as PyTorch stores it
 
 # -- x[...] -------------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ class IndexBackward0(ShapeRule):
         except IndexError:
             explain(x.shape, pattern, indices)
             raise
-        if not y.size:  # NumPy takes a mask without elements for any tensor
+        if not y.size:  # NumPy accepts a mask without elements for any tensor
             explain(x.shape, pattern, indices)
         return y
 
@@ -127,7 +127,7 @@ class IndexPutImplBackward0(IndexPutBackward0):
 
 
 def saved_indices(node, pattern):
-    """The index as PyTorch shows it: a tensor or None for each dim."""
+    """The index as PyTorch stores it: a tensor or None for each dim."""
     if node.saved is FREED:
         raise RuntimeError(FREED_TEXT)
     given = iter(node.unpack(True))
@@ -168,11 +168,11 @@ def put(x, index, values, accumulate):
 
 
 def added_at(x, index, values):
-    """Add `values` to the array `x` at `index`, as often as a place occurs there; returns `x`."""
+    """Add `values` to the array `x` at `index`, repeatedly where a position repeats; returns `x`."""
     if all(isinstance(i, slice) or i.dtype.kind == "b" for i in index) and len(index) == 1:
-        x[index] += values  # a mask picks no place twice
+        x[index] += values  # a mask picks no position twice
         return x
-    if len(index) == 1:  # whole rows: their places in the flat memory need no table
+    if len(index) == 1:  # whole rows: their flat positions need no table
         row = x.size // max(x.shape[0], 1)
         rows = np.where(index[0] < 0, index[0] + x.shape[0], index[0]).reshape(-1, 1)
         where, shape = rows * row + np.arange(row), index[0].shape + x.shape[1:]
@@ -181,9 +181,7 @@ def added_at(x, index, values):
         shape = where.shape
     values = np.broadcast_to(values, shape).reshape(-1).astype(x.dtype, copy=False)
     if x.dtype.kind == "b":
-        x.flat[where.reshape(-1)[values]] = (
-            True  # the place that occurs twice takes both; a reshape may be a copy
-        )
+        x.flat[where.reshape(-1)[values]] = True  # a repeated position gets both; a reshape may be a copy
     elif x.flags.c_contiguous:
         np.add.at(x.reshape(-1), where.reshape(-1), values)
     else:
@@ -204,7 +202,7 @@ def _index(x, pattern, indices):
 
 
 def misfit(values, picked):
-    """The error of values that do not broadcast to what an index picks, both given as shapes."""
+    """The error for values that do not broadcast to what an index picks, both given as shapes."""
     return RuntimeError(
         f"shape mismatch: value tensor of shape {list(values)} cannot be broadcast to indexing result of shape "
         f"{list(picked)}"
@@ -239,9 +237,7 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False, rule=Inde
             raise RuntimeError(
                 "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
             )
-        values = METHODS["to"](
-            values, ALL[want]
-        )  # PyTorch fills where the mask says, and casts what it fills with
+        values = METHODS["to"](values, ALL[want])  # PyTorch fills under the mask, and casts the value
     elif have is not want:
         _check_fit(x._data, numpy_index(pattern, indices), values._data)
         raise RuntimeError(
@@ -302,11 +298,11 @@ def explain(shape, pattern, indices):
 
 
 def is_mask(i):
-    """Whether an index array is a mask: of bools or, as long ago, of uint8."""
+    """Whether an index array is a mask: of bools or, deprecated, of uint8."""
     return i.dtype.kind == "b" or i.dtype == np.uint8
 
 
-# An index is read from left to right. Each step returns the tensor so far; tensors among it are collected for the end.
+# An index is processed from left to right. Each step returns the view so far; index tensors are collected for the end.
 
 
 def _is_number(i):
@@ -314,7 +310,7 @@ def _is_number(i):
 
 
 def _as_tuple(index):
-    """Whether a list used as an index stands for a tuple: if it holds anything but numbers."""
+    """Whether a list used as an index counts as a tuple: if it contains anything but numbers."""
     if not isinstance(index, (list, str)) or len(index) >= 32:
         return False
     for i in index:
@@ -349,7 +345,7 @@ def _index_tensor(i):
 
 
 def _select(t, dim, i, number):
-    """t.select(dim, i) with the messages of indexing; `number` is how many dims and new ones stand before it."""
+    """t.select(dim, i) with the messages of indexing; `number` is how many old and new dims precede it."""
     x = t._array()
     if not x.ndim:
         raise IndexError(
@@ -376,7 +372,7 @@ def _bounds(s):
 
 
 def _slice(t, dim, s, always):
-    """t[.., s, ..]; a slice that takes everything is left out, unless `always`."""
+    """t[.., s, ..]; a full slice is skipped, unless `always`."""
     x = t._array()
     if not x.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
@@ -390,7 +386,7 @@ def _slice(t, dim, s, always):
 
 
 def _walk(t, index):
-    """Apply the basic parts of an index; returns the view, and where index tensors are still to be used, or None."""
+    """Apply the basic parts of an index; returns the view, and the dims for the remaining index tensors, or None."""
     items = index if isinstance(index, tuple) else tuple(index) if _as_tuple(index) else (index,)
     items = [
         i if isinstance(i, (int, slice, np.integer)) or i is None or i is Ellipsis else _index_tensor(i)
@@ -423,7 +419,7 @@ def _walk(t, index):
             if isinstance(i, bool) or not i._data.ndim:
                 if isinstance(i, Variable) and i._data.dtype.kind == "f":
                     raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-                t = unsqueeze(t, dim)  # a lone truth value: a new dim of size one, kept or emptied
+                t = unsqueeze(t, dim)  # a lone boolean: a new dim of size one, kept or emptied
                 i = wrap(np.zeros(1 if i else 0, np.int64))
             pattern.append(True)
             tensors.append(i)
@@ -439,7 +435,7 @@ def _walk(t, index):
             pattern += [False] * (ndim - known)
             dim += ndim - known
             number += ndim - known
-            known = ndim  # a second one stands for nothing
+            known = ndim  # a second one has no effect
         elif isinstance(i, slice):
             t = _slice(t, dim, i, False)
             pattern.append(False)
@@ -532,7 +528,7 @@ def _given_indices(indices, name):
 
 @function
 def index_put(input, indices, values, accumulate=False):
-    """A copy with values put (or added) at the places that index tensors name (torch.index_put)."""
+    """A copy with values put (or added) at the positions given by index tensors (torch.index_put)."""
     pattern, tensors = _given_indices(indices, "index_put")
     if len(pattern) > input._data.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input._data.ndim} (got {len(pattern)})")

@@ -1,8 +1,8 @@
 """The rules of linear algebra proper: determinants, inverses, solving, and factorizations, each for one
 matrix or a batch.
 
-Throughout, `T` swaps the last two dims, and a formula that needs an inverse solves a system instead, once
-with NumPy and, under create_graph, with the recorded `solve` of this page, so that it can be differentiated again.
+Throughout, `T` swaps the last two dims, and a formula that needs an inverse solves a system instead: with NumPy or, under create_graph,
+with the recorded `solve` of this page, so that it can be differentiated again.
 """
 
 import math
@@ -37,7 +37,7 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 
 
 def check_matrices(name, *tensors, square=True):
-    """Raise RuntimeError for what is no matrix, or batch of matrices, of floats."""
+    """Raise RuntimeError unless the argument is a matrix, or batch of matrices, of floats."""
     for t in tensors:
         x = t._data
         if x.ndim < 2:
@@ -60,7 +60,7 @@ _KERNELS = {
     "linalg.cholesky": "cholesky_cpu", "linalg.det": "lu_cpu", "linalg.eigh": "linalg_eigh_cpu", "linalg.qr": "geqrf_cpu",
     "linalg.solve": "lu_cpu", "linalg.svd": "linalg_svd_cpu",
 }  # fmt: skip
-"""What is not implemented for halves, of functions that only find out in the middle of their work."""
+"""Kernels without float16, in functions that find out only halfway through."""
 
 
 # -- helpers that serve arrays and Tensors ------------------------------------------------------------
@@ -112,7 +112,7 @@ def _times_identity(v, n):
 
 
 class _Factored(GeneralRule):
-    """A rule in which PyTorch also keeps the LU factors; they are made here only if somebody looks."""
+    """A rule in which PyTorch also saves the LU factors; here they are computed only when read."""
 
     shows = ("LU", "pivots")
 
@@ -140,7 +140,9 @@ class LinalgDetBackward0(_Factored):
 
     def forward(a):
         det = np.linalg.det(a)
-        return np.where(np.isnan(a).any((-2, -1)), np.nan, det).astype(a.dtype)[()]  # of nan NumPy makes 0
+        return np.where(np.isnan(a).any((-2, -1)), np.nan, det).astype(a.dtype)[
+            ()
+        ]  # for nan, NumPy returns 0
 
     def vjp(self, g, a, det):
         n = a.shape[-1]
@@ -256,7 +258,7 @@ class LinalgInvExBackward0(Rule):
 
 
 def _singular(name, a):
-    """The message for the first matrix of a batch that has no inverse."""
+    """The message for the first singular matrix of a batch."""
     which, pivot = first_flag(zero_pivots(packed_lu(a)[0]))
     return (
         f"{name}: {which}The diagonal element {pivot} is zero, the inversion could not be completed because the input "
@@ -265,7 +267,7 @@ def _singular(name, a):
 
 
 def _leftovers(a, b):
-    """A^-1 b by way of the LU factors: inf and nan where a pivot is zero."""
+    """A^-1 b through the LU factors: inf and nan where a pivot is zero."""
     packed, swaps = packed_lu(a)
     n = a.shape[-1]
     lower = np.tril(packed, -1) + np.eye(n, dtype=a.dtype)
@@ -273,14 +275,14 @@ def _leftovers(a, b):
 
 
 def zero_pivots(packed):
-    """For each matrix the number of its first pivot that is zero, counted from 1; 0 if there is none."""
+    """For each matrix the index of its first zero pivot, counted from 1; 0 if there is none."""
     zero = np.diagonal(packed, axis1=-2, axis2=-1) == 0
     first = np.where(zero.any(-1), zero.argmax(-1) + 1, 0) if zero.shape[-1] else np.zeros(zero.shape[:-1])
     return np.asarray(first, np.int32)[()]
 
 
 def _singular_flags(a):
-    """`zero_pivots` of what NumPy cannot invert, zeros of the rest."""
+    """`zero_pivots` for matrices that NumPy cannot invert, zeros for the others."""
     try:
         np.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -289,7 +291,7 @@ def _singular_flags(a):
 
 
 def first_flag(flags):
-    """Which matrix of a batch has the first flag that is not zero, as messages begin, and that flag."""
+    """The first nonzero flag in a batch, and the beginning of the message for its matrix."""
     flat = np.reshape(flags, -1)
     i = int((flat != 0).argmax())
     return f"(Batch element {i}): " if np.ndim(flags) else "", flat[i]
@@ -302,7 +304,7 @@ def inv(A):
 
 
 def inv_ex(A, *, check_errors=False):
-    """(inverse, info): info is the number of the first pivot that is zero, or 0 (torch.linalg.inv_ex)."""
+    """(inverse, info): info is the index of the first zero pivot, or 0 (torch.linalg.inv_ex)."""
     check_matrices("linalg.inv", A)
     inverse = apply(LinalgInvExBackward0, (A,), "linalg.inv_ex" if check_errors else "")
     return return_types.linalg_inv_ex(
@@ -366,7 +368,7 @@ def solve(A, B, *, left=True):
 
 
 def solve_ex(A, B, *, left=True, check_errors=False):
-    """(result, info): the solution, and the number of A's first pivot that is zero, or 0 (torch.linalg.solve_ex)."""
+    """(result, info): the solution, and the index of A's first zero pivot, or 0 (torch.linalg.solve_ex)."""
     result = _solution(A, B, left, "linalg.solve_ex" if check_errors else "")
     return return_types.linalg_solve_ex(
         (result, constant_result((A, B), _singular_flags(A._data), "linalg_solve_ex"))
@@ -452,7 +454,7 @@ def triangular(a, b, upper, left=True, unit=False):
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    """X with A X = B for a triangular A, of which only that triangle is read (torch.linalg.solve_triangular)."""
+    """X with A X = B for a triangular A; only that triangle is read (torch.linalg.solve_triangular)."""
     check_matrices("linalg.solve_triangular", A)
     a, b = A._data, B._data
     return apply(LinalgSolveTriangularBackward0, (A, B), upper, left, unitriangular, a.shape, b.shape)
@@ -563,9 +565,9 @@ def _pinv_vjp(g, a, y):
 def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse (torch.linalg.pinv).
 
-    Singular values count as zero up to atol, or up to rtol times the largest one of their matrix, whichever is more. Both are
-    numbers, or tensors with one for each matrix; rtol is as small as the type allows where it is not given and atol is not above 0.
-    `rcond` is the older name of rtol. With `hermitian`, only the lower triangle of A is read.
+    Singular values count as zero up to atol, or up to rtol times the largest one of their matrix, whichever is larger. Both are numbers, or
+    tensors with one number for each matrix; rtol defaults to the precision of the type if atol is not above 0. `rcond` is the older name of
+    rtol. With `hermitian`, only the lower triangle of A is read.
     """
     rtol = rcond if rcond is not None else rtol
     x = A._data
@@ -592,7 +594,7 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
             part = np.maximum(part, least / np.where(largest, largest, np.inf))
         except ValueError:
             raise shape_error(np.shape(least), largest.shape) from None
-    if np.ndim(part):  # several limits for one matrix are as many matrices
+    if np.ndim(part):  # several limits for one matrix give as many results
         A = A.expand(*broadcast_shape([part, x[..., 0, 0]]), *x.shape[-2:])
     return follow(apply(LinalgPinvBackward0, (A,), part if np.ndim(part) else float(part), hermitian), *given)
 
@@ -655,8 +657,8 @@ class LinalgLstsqBackward0(Rule):
 def lstsq(A, B, rcond=None, *, driver=None):
     """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq).
 
-    What the `driver`, by default "gelsy", does not compute is empty: "gels" has no rank, only "gelsd" and "gelss" have singular
-    values, and all but "gelsy" have residuals if there are more equations than unknowns, all of which are determined.
+    Results that the `driver` (default "gelsy") does not compute are empty: "gels" has no rank, only "gelsd" and "gelss" have singular
+    values, and all but "gelsy" have residuals if there are more equations than unknowns and A has full rank.
     """
     a, b = A._data, B._data
     for what, x, least in (("input", a, "2 dimensions"), ("other", b, "1 dimension")):
@@ -729,7 +731,7 @@ class LinalgCholeskyExBackward0(Rule):
         return _cholesky_vjp(g, factor, self.args[0])
 
     def tangent(a, v, upper, _name):
-        """L tril(L^-1 V L^-T), the diagonal halved: of a V that is not symmetric more than the VJP tells."""
+        """L tril(L^-1 V L^-T) with the diagonal halved: for a V that is not symmetric, this is more than the VJP gives."""
         factor = cholesky(a.mT if upper else a)
         inside = solve_triangular(factor, v, upper=False)
         inside = solve_triangular(factor.mT, inside, upper=True, left=False).tril()
@@ -760,8 +762,8 @@ class CholeskyBackward0(Rule):
 
 
 def _cholesky(name, a, upper):
-    """NumPy's lower factor, only the lower (or upper) triangle of `a` being read. Of what has none: LinAlgError, or as
-    far as it goes if there is no `name` to complain in.
+    """NumPy's lower factor; reads only the lower (or upper) triangle of `a`. If there is none, raises LinAlgError or, without a `name` for
+    the message, returns the factor as far as it goes.
     """
     half = np.tril(T(a) if upper else a)
     try:
@@ -781,7 +783,7 @@ def _cholesky(name, a, upper):
 
 
 def _columns(half):
-    """Cholesky's factorization column by column, which stops at a pivot that is not positive; (factor, where, from 1)."""
+    """Cholesky factorization column by column, up to the first pivot that is not positive; (factor, its index from 1)."""
     out = half.copy()
     n = half.shape[-1]
     flags = np.zeros(math.prod(half.shape[:-2]), np.int32)
@@ -996,7 +998,7 @@ def _old_qr(input, some=True):
 
 
 class GeqrfBackward0(Rule):
-    """QR factorization as LAPACK leaves it: R, and below it the vectors of the reflections that make Q.
+    """QR factorization in LAPACK's format: R, and below it the vectors of the reflections that make Q.
 
     Math: y0 = geqrf(a)[0]; y1 = geqrf(a)[1].   VJP: nothing. PyTorch has no derivative of it.
     Shapes: (..., m, n) -> (..., m, n), (..., k), k = min(m, n).   Saves: nothing.   PyTorch: torch.geqrf
@@ -1243,10 +1245,10 @@ def _old_svd(input, some=True, compute_uv=True):
 
 @function(method=False)
 def svd_lowrank(A, q=6, niter=2, M=None):
-    """(U, S, V) of about the q largest singular values of A, or of A - M, found from random vectors (torch.svd_lowrank).
+    """(U, S, V) for about the q largest singular values of A, or of A - M, by random projection (torch.svd_lowrank).
 
-    The range of A is that of A R for a random R (..., n, q), the nearer the more often A A^T is applied: `niter` times. In its basis
-    A is small (Halko, Martinsson and Tropp 2009).
+    The range of A is approximated by that of A R for a random R (..., n, q), better the more often A A^T is applied: `niter` times. In its
+    basis A is small (Halko, Martinsson and Tropp 2009).
     """
     q = 6 if q is None else q
     m, n = A.shape[-2:]
@@ -1266,7 +1268,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 def pca_lowrank(A, q=None, center=True, niter=2):
     """(U, S, V) of about the q first principal components of the rows of A (torch.pca_lowrank). q: min(6, m, n) if not given.
 
-    Raises ValueError if q is not within 0 and min(m, n), or niter negative.
+    Raises ValueError if q is not between 0 and min(m, n), or niter is negative.
     """
     m, n = A.shape[-2:]
     if q is None:
@@ -1511,7 +1513,7 @@ class CdistBackward0(GeneralRule):
 
 
 def _cdist_moves(g, a, b, y, p):
-    """What each pair of rows brings to the gradient of the first of them."""
+    """The contribution of each pair of rows to the gradient of the first one."""
     return _length_slope(a[..., :, None, :] - b[..., None, :, :], y, p) * g[..., None]
 
 
@@ -1538,7 +1540,7 @@ class EuclideanDistBackward0(Rule):
 
 
 def _length(size, p):
-    """The p-norm of sizes along the last dim."""
+    """The p-norm of magnitudes along the last dim."""
     if p == 2:
         return np.sqrt((size * size).sum(-1))
     if p == 0:
@@ -1709,14 +1711,14 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
 
 
 def _extreme(values, dim, ord, keepdim):
-    """The largest along `dim`, for a negative order the smallest; the largest of none is 0."""
+    """The largest along `dim`, or the smallest for a negative order; the largest of none is 0."""
     if ord < 0:
         return values.amin(dim, keepdim)
     return values.amax(dim, keepdim) if values._data.shape[dim] else values.sum(dim, keepdim)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
-    """A vector norm, or a matrix norm where `ord` or two dims ask for one (torch.linalg.norm)."""
+    """A vector norm, or a matrix norm if `ord` or two dims call for one (torch.linalg.norm)."""
     if isinstance(ord, str):
         if dim is None and A._data.ndim > 2:
             raise RuntimeError(
@@ -1738,7 +1740,7 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 def cond(A, p=None):
-    """How much solving with A can magnify an error: norm(A) norm(A^-1) (torch.linalg.cond)."""
+    """The condition number norm(A) norm(A^-1) (torch.linalg.cond)."""
     if p in (None, 2, -2):
         values = svdvals(A)
         most, least = values.narrow(-1, 0, 1), values.narrow(-1, values._data.shape[-1] - 1, 1)
@@ -1754,7 +1756,7 @@ def cond(A, p=None):
 
 
 def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
-    """How many singular values are not negligible (torch.linalg.matrix_rank)."""
+    """The number of singular values that are not negligible (torch.linalg.matrix_rank)."""
     if A._data.ndim < 2:
         raise RuntimeError(
             "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
@@ -1800,7 +1802,7 @@ def _falling_vander(x, N=None, increasing=False):
     n = len(v) if N is None else N
     if n < 0:
         raise RuntimeError("N must be non-negative.")
-    # Written step by step as PyTorch does it, whose backward then finds the powers overwritten, and raises.
+    # Step by step as in PyTorch, whose backward then finds the powers overwritten and raises.
     out = wrap(np.empty((len(v), n), v.dtype if v.dtype.kind == "f" else np.int64))
     if n > 0:
         out.select(1, 0).fill_(1)

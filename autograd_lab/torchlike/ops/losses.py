@@ -64,7 +64,7 @@ class NllLossBackwardBackward0(Rule):
 
     @staticmethod
     def widened(g, local, reduction, dim):
-        """One g for each sample gets a dim for the classes."""
+        """Gives g, one number for each sample, a dim for the classes."""
         return np.expand_dims(g, dim) if reduction == NONE and local.ndim > 1 else g
 
     def vjp(self, gg):
@@ -139,30 +139,30 @@ class NllLossBackward0(GeneralRule):
 
 
 def _local(x, target, weight, total, ignore_index):
-    """The derivative of the summed loss by x: -w[t_i] / total at the right classes, zero elsewhere."""
+    """The derivative of the summed loss by x: -w[t_i] / total at the target classes, zero elsewhere."""
     rows, classes, factors = _picked(x, target, weight, ignore_index)
     local = np.zeros(x.shape, x.dtype)
     count = np.flatnonzero(
         target.reshape(-1) != ignore_index
-    )  # if none does, the total is 0 and must not divide
+    )  # if none does, the total is 0: do not divide by it
     local.reshape(-1, x.shape[-1])[rows[count], classes[count]] = -factors[count] / x.dtype.type(total)
     return local
 
 
 @functools.lru_cache(maxsize=4)
 def rows_of(n):
-    """The numbers of n rows: of every batch of a training loop the same, and only used as an index."""
+    """The row indices 0 to n - 1: the same for every batch of a training loop, and only used as an index."""
     return np.arange(n)
 
 
 @functools.lru_cache(maxsize=4)
 def starts(n, width):
-    """The places at which the rows of a matrix start."""
+    """The flat positions at which the rows of a matrix start."""
     return np.arange(0, n * width, width)
 
 
 def _picked(x, target, weight, ignore_index):
-    """(rows, classes, weight of each) that enter the loss; ignored rows have weight 0 and some valid class."""
+    """(rows, classes, weights) that enter the loss; ignored rows have weight 0 and an arbitrary valid class."""
     target = target.reshape(-1).astype(np.int64, copy=False)
     n_classes = x.shape[-1]
     ignored = target == ignore_index
@@ -238,7 +238,7 @@ def nll_loss_nd(input, target, weight, reduction, ignore_index):
 
 
 def nll_loss(input, target, weight=None, reduction=MEAN, ignore_index=-100):
-    """The loss of (n, classes) or (classes,) log probabilities; the usual case has a short cut."""
+    """The loss of (n, classes) or (classes,) log probabilities; the common case has a shortcut."""
     x, t = input._data, target._data
     if (
         t.ndim == 1
@@ -262,7 +262,7 @@ def nll_loss(input, target, weight=None, reduction=MEAN, ignore_index=-100):
 
 
 def _plain_nll(input, target, n, reduction, ignore_index):
-    """No weights, nothing ignored: the loss of every training loop."""
+    """The common case in training: no weights, nothing ignored."""
     state = THREAD.state
     total = input._data.dtype.type(n)
     total_weight = wrap(total)
@@ -280,7 +280,7 @@ LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
 
 
 def largest(target):
-    """The largest class of a vector of them; seen as unsigned, a negative one is huge."""
+    """The largest class in a vector; read as unsigned, a negative one is huge."""
     seen = target.view(_UNSIGNED)
     return seen.item(seen.argmax())  # a third of the time of `max`
 
@@ -325,7 +325,7 @@ def _check_nll(x, t, weight):
 
 
 def _labels(targets, lengths, blank):
-    """Each target with a blank before, between and behind its labels, as rows of one array, filled up with blanks."""
+    """Each target with a blank before, between and after its labels, as rows of one array padded with blanks."""
     most = max(lengths, default=0)
     rows = np.full((len(lengths), 2 * most + 1), blank, np.int64)
     parts = np.split(targets, np.cumsum(lengths)[:-1]) if targets.ndim == 1 else targets
@@ -335,14 +335,16 @@ def _labels(targets, lengths, blank):
 
 
 def _may_skip(labels):
-    """Whether a path may come to a state from two states before: over a blank, between different labels."""
+    """Whether a path may reach a state from two states earlier: over a blank, between different labels."""
     skip = np.zeros(labels.shape, bool)
     skip[:, 2:] = labels[:, 2:] != labels[:, :-2]
     return skip
 
 
 def _arriving(paths, skip):
-    """The log of the sum of what comes to each state: from itself, from the one before and, where `skip`, from two before."""
+    """The log of the summed probability of arriving in each state: from itself, from the previous one and, where `skip`, from two
+    before.
+    """
     total = paths.copy()
     total[:, 1:] = np.logaddexp(total[:, 1:], paths[:, :-1])
     total[:, 2:] = np.where(skip[:, 2:], np.logaddexp(total[:, 2:], paths[:, :-2]), total[:, 2:])
@@ -369,13 +371,13 @@ def _forward_paths(log_p, labels, target_lengths):
 
 
 def _backward_paths(log_p, labels, input_lengths, target_lengths):
-    """The beta (n, t, state): the log probability of all ways to go on from a state at a time to the end, its own label included."""
+    """The beta (n, t, state): the log probability of all ways to continue from a state at a time to the end, its own label included."""
     emitted, skip = _emissions(log_p, labels), _may_skip(labels)
     beta = np.full((labels.shape[0], len(log_p), labels.shape[1]), -np.inf, log_p.dtype)
     steps, last = np.array(input_lengths), 2 * np.array(target_lengths)
     state = np.arange(labels.shape[1])
     ends = (state == last[:, None]) | (state == last[:, None] - 1)
-    # To go on is to arrive with the states counted from behind; a skip then belongs to the state it leads away from.
+    # Continuing is arriving with the states in reverse order; a skip then belongs to the state it starts from.
     away = np.zeros_like(skip)
     away[:, :-2] = skip[:, 2:]
     for t in reversed(range(len(log_p))):
@@ -412,7 +414,7 @@ class CtcLossBackward0(GeneralRule):
         for i, (steps, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
             if steps == 0:
                 y[i] = -0.0 if length == 0 else np.inf
-            else:  # a path ends in the last label or in the blank behind it
+            else:  # a path ends in the last label or in the blank after it
                 y[i] = -np.logaddexp.reduce(alpha[i, steps - 1, max(2 * length - 1, 0) : 2 * length + 1])
         return y, alpha
 
@@ -438,7 +440,7 @@ class CtcLossGradient(NoDerivative, name="NotImplemented"):
         for s in range(labels.shape[1]):
             at = by_class[:, rows, labels[:, s]]
             by_class[:, rows, labels[:, s]] = np.logaddexp(at, paths[:, :, s].T)
-        # An impossible target makes inf - inf here: its gradient is nan, as in PyTorch.
+        # An impossible target gives inf - inf here: its gradient is nan, as in PyTorch.
         with np.errstate(invalid="ignore"):
             h = (np.exp(log_p) - np.exp(by_class + y[:, None] - log_p)) * g[:, None]
         h[np.arange(len(log_p))[:, None] >= np.array(input_lengths)] = 0
@@ -451,9 +453,9 @@ class CtcLossGradient(NoDerivative, name="NotImplemented"):
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=NONE, zero_infinity=False):
     """The loss of unaligned sequences (torch.ctc_loss); `reduction` is a number: 0 none, 1 mean, 2 sum.
 
-    Unless it is given nothing is reduced, as in PyTorch, whose messages say otherwise.
-    log_probs (t, n, classes) or (t, classes), targets (n, s) or one behind the other, lengths as tuples or tensors.
-    Raises RuntimeError for lengths and shapes that do not fit, IndexError for a label that is no class.
+    By default nothing is reduced, as in PyTorch, whose documentation says otherwise.
+    log_probs (t, n, classes) or (t, classes), targets (n, s) or concatenated, lengths as tuples or tensors.
+    Raises RuntimeError for lengths and shapes that do not fit, IndexError for a label that is not a class.
     """
     batched = log_probs._data.ndim != 2
     kinds = {isinstance(lengths, Variable) for lengths in (input_lengths, target_lengths)}
@@ -496,7 +498,7 @@ def _check_ctc(x, t, steps, lengths, blank, batched):
     if x.dtype.name not in ("float32", "float64"):
         raise not_for(x.dtype, "ctc_loss_cpu")
     if batched and x.ndim != 3:
-        raise RuntimeError(  # PyTorch has made room for a batch by then
+        raise RuntimeError(  # by then PyTorch has added a batch dim
             f"Expected 3-dimensional tensor, but got {x.ndim + 1}-dimensional tensor for argument #1 'log_probs' {at}"
         )
     longest, n, classes = x.shape if batched else (x.shape[0], 1, x.shape[1])
@@ -531,7 +533,7 @@ def _check_ctc(x, t, steps, lengths, blank, batched):
         )
     labels = _labels(t, lengths, blank)
     wrong = (labels < 0) | (labels >= classes)
-    if wrong.any():  # PyTorch reads whatever memory is there
+    if wrong.any():  # PyTorch reads uninitialized memory
         raise IndexError(f"Target {labels[wrong][0]} is out of bounds.")
 
 
@@ -551,7 +553,7 @@ class _Pointwise(GeneralRule):
 
     @classmethod
     def run(cls, input, target, *args):
-        """The loss. Raises NotImplementedError for whole numbers."""
+        """Compute the loss. Raises NotImplementedError for integers."""
         if input._data.dtype.kind != "f" != target._data.dtype.kind:
             raise not_for(input._data.dtype, cls.op.removesuffix("_loss") + "_cpu")
         return call(cls, (input, target), *args)
@@ -629,7 +631,7 @@ class MseLossBackward0(_Pointwise):
 
 
 def _far(d, limit):
-    """Where an error is at least as large as `limit`; nan is not."""
+    """Where an error is at least as large as `limit`; false for nan."""
     return np.abs(both.array_of(d)) >= limit
 
 
@@ -996,12 +998,12 @@ class MultilabelMarginLossGradient(NoDerivative, name="NotImplemented"):
 
 
 def _reduced_rows(values, reduction):
-    """The same as `reduced`, but that the mean of no rows is 0."""
+    """Like `reduced`, except that the mean of no rows is 0."""
     return reduced(values, SUM if reduction == MEAN and not values.size else reduction)
 
 
 def _label_sets(x, target):
-    """Scores and targets as rows; which places of a row of targets hold a class, and which classes are right."""
+    """Scores and targets as rows; which entries of a row of targets are classes, and which classes are targets."""
     rows, targets = np.atleast_2d(x), np.atleast_2d(target)
     listed = np.logical_and.accumulate(targets >= 0, 1)
     targets = np.where(listed, targets, 0)
@@ -1011,7 +1013,7 @@ def _label_sets(x, target):
 
 
 def _label_margins(rows, targets, listed, right):
-    """1 - x[right] + x[j] of every pair (n, right, j), and whether it is one of a right and a wrong class."""
+    """1 - x[right] + x[j] for every pair (n, right, j), and whether it pairs a target with another class."""
     own = np.take_along_axis(rows, targets, 1)
     return 1 - own[:, :, None] + rows[:, None, :], listed[:, :, None] * (1 - right)[:, None, :]
 

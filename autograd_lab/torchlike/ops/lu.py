@@ -1,5 +1,5 @@
-"""The rules of LU factorization, and of what is solved with its factors: A = P L U, L lower with ones on its
-diagonal, U upper, P a permutation. `packed` holds L without its diagonal and U in one matrix, as LAPACK does.
+"""The rules of LU factorization and of solving with its factors: A = P L U, L lower with ones on its diagonal, U upper, P a permutation.
+`packed` holds L without its diagonal and U in one matrix, as in LAPACK.
 """
 
 import numpy as np
@@ -33,8 +33,8 @@ def _factors(packed):
 def _factors_vjp(gl, gu, p, lower, upper):
     """The gradient of A = P L U from those of the factors, either of which may be None.
 
-    Square: P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T. The columns beside a square U, and the rows below a square L, have
-    what they need to pass through the other factor alone.
+    Square: P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T. Extra columns next to a square U, and extra rows below a square L, only pass
+    through the other factor.
     """
     m, k, n = *lower.shape[-2:], upper.shape[-1]
     if m == n:
@@ -106,7 +106,7 @@ class LinalgLuFactorExBackward0(Rule):
 
 
 def _order(pivots, g):
-    """The permutation matrix of some row swaps, of the kind of `g`."""
+    """The permutation matrix of some row swaps, as an array or Tensor like `g`."""
     swaps = both.array_of(pivots)
     return both.constant(permutation(swaps, g.shape[-2], both.array_of(g).dtype), g)
 
@@ -129,7 +129,7 @@ class LinalgLuBackward0(Rule):
     plain = False
 
     def packing_order(self, count):
-        """As they are named: to PyTorch P is a result as well."""
+        """In the order of their names: to PyTorch, P is a result too."""
         return range(count)
 
     def forward(a, p, pivot):
@@ -170,7 +170,7 @@ class LuUnpackBackward0(Rule):
 
 
 def _padded(x, rows, columns):
-    """`x` with rows of zeros below it, or columns of zeros beside it."""
+    """`x` padded with rows of zeros below, or columns of zeros on the right."""
     *batch, m, n = x.shape
     if rows > 0:
         return both.cat([x, both.zeros((*batch, rows, n), x)], len(batch))
@@ -233,7 +233,7 @@ def _substitute(a, b, upper):
 
 
 def _factored(name, A, pivot):
-    """(LU, pivots, info) of matrices. Raises what `name` raises for what has no factors."""
+    """(LU, pivots, info) of matrices. Raises the errors of `name` for matrices that cannot be factored."""
     x = A._data
     if x.ndim < 2:
         raise RuntimeError(
@@ -271,7 +271,7 @@ def lu_factor(A, *, pivot=True):
 
 
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
-    """(LU, pivots, info): info is the number of the first pivot that is zero, or 0 (torch.linalg.lu_factor_ex)."""
+    """(LU, pivots, info): info is the index of the first zero pivot, or 0 (torch.linalg.lu_factor_ex)."""
     out = _factored("torch.lu_factor", A, pivot)
     if check_errors:
         _check_flag("torch.linalg.lu_factor_ex", out[2])
@@ -344,7 +344,7 @@ def _old_lu(A, pivot=True, get_infos=False, out=None):
 
 @function(method=False)
 def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
-    """(P, L, U) out of what `lu_factor` gives (torch.lu_unpack); what is not asked for is empty."""
+    """(P, L, U) from the result of `lu_factor` (torch.lu_unpack); parts that are not requested are empty."""
     packed, swaps = LU_data._data, LU_pivots._data
     if unpack_pivots and swaps.dtype != np.int32:
         raise RuntimeError(

@@ -32,7 +32,7 @@ def _stats(x, dims, eps):
 
 
 def _centered(g, xh, rstd, dims):
-    """The formula of the module's page."""
+    """The formula in the module's docstring."""
     n = math.prod(g.shape[d] for d in dims)
     keep = {"keepdim": True} if isinstance(g, Variable) else {"keepdims": True}
     mean_g, mean_gx = g.sum(dims, **keep) / n, (g * xh).sum(dims, **keep) / n
@@ -40,9 +40,9 @@ def _centered(g, xh, rstd, dims):
 
 
 def _sent(g, x, w, mean, rstd, dims, lead, wanted, moving=True):
-    """What a normalization over `dims` sends to x, to w and to b, which repeat along `lead`; None for what is not wanted.
+    """The gradients that a normalization over `dims` sends to x, w and b, where w and b repeat along `lead`; None for those not needed.
 
-    `moving`: whether mean and rstd come from x.
+    `moving`: whether mean and rstd depend on x.
     """
     xh = (x - mean) * rstd
     to_x = None
@@ -53,10 +53,10 @@ def _sent(g, x, w, mean, rstd, dims, lead, wanted, moving=True):
 
 
 def _sent_twice(grads, g, x, w, mean, rstd, dims, lead, moving=True):
-    """The VJP of `_sent`: from the gradients of what it gives to those of g, x and w.
+    """The VJP of `_sent`: from the gradients of its results to those of g, x and w.
 
     With p(v) = (v - mean(v) - xh mean(v xh)) / spread, which is its own transpose, the gradient of x was p(g'), and
-    moving x changes xh by p. So a gradient h of it sends p(h) w to g, and to x
+    changing x changes xh by p. So a gradient h of it sends p(h) w to g, and to x
     -(xh mean(h p(g')) + mean(g' xh) p(h) + mean(h xh) p(g')) / spread.
     """
     to_x, to_w, to_b = grads
@@ -85,7 +85,7 @@ def _sent_twice(grads, g, x, w, mean, rstd, dims, lead, moving=True):
 
 
 def _shaped(v, ndim, dim=1):
-    """A vector over the channels as a factor for a tensor with `ndim` dims."""
+    """A vector over the channels, shaped to broadcast with a tensor of `ndim` dims."""
     return None if v is None else v.reshape((1,) * dim + (-1,) + (1,) * (ndim - dim - 1))
 
 
@@ -195,7 +195,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
 
 
 def _same_type(x, *others):
-    """Raise RuntimeError unless all are of one type; to float16, all of the others may be float32.
+    """Raise RuntimeError unless all have the same type; with float16, all of the others may be float32.
 
     Which error it is depends on the first of the others, as in PyTorch.
     """
@@ -323,7 +323,7 @@ def _others(ndim):
 
 @function(method=False)
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
-    """Every channel normalized, in training over the batch, towards which the running statistics are moved a little (torch.batch_norm)."""
+    """Normalize every channel: in training over the batch, which also updates the running statistics (torch.batch_norm)."""
     x = input._data
     channels = x.shape[1] if x.ndim > 1 else 0
     if not training and (running_mean is None or running_var is None):
@@ -338,7 +338,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     ):
         if t is not None and t._data.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._data.size}")
-    if not x.size:  # nothing to learn from; the graph is PyTorch's
+    if not x.size:  # nothing to normalize; the graph is PyTorch's
         out = input.clone()
         for combine, t in ((METHODS["mul"], weight), (METHODS["add"], bias)):
             out = out if t is None else combine(out, t.select(0, 0))
@@ -454,7 +454,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 def instance_norm(
     input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
 ):
-    """A batch norm in which every sample is a batch of its own, its channels side by side (torch.instance_norm)."""
+    """A batch norm in which every sample is its own batch, with the channels of all samples side by side (torch.instance_norm)."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError(
             "Expected running_mean and running_var to be defined when use_input_stats is false"
@@ -499,7 +499,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
     if eps is None:
         eps = float(np.finfo(input._data.dtype).eps)
-    x = input.float() if input._data.dtype.itemsize < 4 else input  # the squares of halves would be infinite
+    x = input.float() if input._data.dtype.itemsize < 4 else input  # the squares would overflow in float16
     out = x * plus((x**2).mean(dims, True), eps).rsqrt()
     return (out if weight is None else out * weight).to(input.dtype)
 
@@ -537,7 +537,7 @@ def _but(dim, ndim):
 
 @function(name="_weight_norm", method=False)
 def weight_norm(v, g, dim=0):
-    """V times g over the norm of each slice of v along `dim`; -1: over the norm of all of it (torch._weight_norm)."""
+    """Compute v times g divided by the norm of each slice of v along `dim`; -1: by the norm of all of v (torch._weight_norm)."""
     if dim in (0, v._data.ndim - 1):
         return call(WeightNormInterfaceBackward0, (v, g), dim)
     return v * (g / norm_except_dim(v, 2, dim))
@@ -590,7 +590,7 @@ def _spread(x, size, alpha, k):
 
 
 def _near(x, size, backwards=False):
-    """For each channel of `x` the sum of those nearby; as in PyTorch's layer, the first is among them even if it is far."""
+    """For each channel of `x` the sum over nearby channels; as in PyTorch's layer, the first is included even if it is far away."""
     n, half = x.shape[1], (size - 1) // 2
     c = np.arange(n)
     near = (np.abs(c[:, None] - c) <= half) | ((c == 0) & (c[:, None] > half))

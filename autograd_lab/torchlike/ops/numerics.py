@@ -1,4 +1,4 @@
-"""What NumPy lacks: the error function, the gamma family, and functions that must not overflow on the way.
+"""Functions that NumPy lacks: the error function, the gamma family, and functions that must not overflow in between.
 
 Arrays in, arrays of the same floating type out (in and out may be 0-d). Nothing here knows of gradients.
 """
@@ -48,7 +48,7 @@ def identity(n, dtype):
 
 
 FEW = 24
-"""Up to so many classes it pays to go about a matrix of logits by its columns, for NumPy is slow where its inner loop is short."""
+"""Up to this many classes it pays to process a matrix of logits by columns: NumPy is slow when its inner loop is short."""
 
 
 def log_softmax(x, dim):
@@ -71,7 +71,7 @@ def log_softmax_backward(g, y, dim):
     """Its VJP: g - exp(y) * (the sum of g along `dim`), where y is its result."""
     share = np.exp(y)
     if g.ndim == 2 and dim in (1, -1) and g.shape[1] <= FEW:
-        share *= g.dot(ones((g.shape[1], g.shape[1]), g.dtype))  # the sum of each row, in all of its places
+        share *= g.dot(ones((g.shape[1], g.shape[1]), g.dtype))  # the sum of each row, repeated along the row
     else:
         share *= np.add.reduce(g, dim if g.ndim else None, None, None, True)
     return g - share
@@ -89,7 +89,7 @@ def logcumsumexp(x, dim):
 
 
 def count(shape, dims):
-    """How many elements one result of a reduction over `dims` is made of."""
+    """The number of elements behind one result of a reduction over `dims`."""
     n = 1
     for d in dims if dims is not None else range(len(shape)):
         n *= shape[d]
@@ -142,7 +142,7 @@ def erf(x):
 
 @in_double
 def erfc(x):
-    """1 - erf(x), without losing the small numbers on the right."""
+    """1 - erf(x), accurate for small results on the right."""
     right = _erfc_positive(np.abs(x))
     return np.where(x >= 0, right, 2 - right)
 
@@ -161,7 +161,7 @@ def erfinv(y):
     a = 2 / (math.pi * 0.147) - w / 2
     x = np.sqrt(
         np.sqrt(a * a + w / 0.147) - a
-    )  # Winitzki's approximation, then Newton on log(erfc), which is nearly straight
+    )  # Winitzki's approximation, then Newton on log(erfc), which is nearly linear
     for _ in range(4):
         c = erfc(x)
         x = x + (np.log(c) - np.log1p(-tail)) * c * np.exp(x * x) * (math.sqrt(math.pi) / 2)
@@ -173,9 +173,7 @@ def erfinv(y):
 
 
 def _lgamma(x):
-    if abs(x) > 1e300 or (
-        x <= 0 and x == math.floor(x)
-    ):  # Python's raises where the result is beyond all floats
+    if abs(x) > 1e300 or (x <= 0 and x == math.floor(x)):  # Python's raises if the result overflows
         return math.inf
     return math.lgamma(x)
 
@@ -192,17 +190,17 @@ def lgamma(x):
 @in_double
 def bessel(x, n):
     """The modified Bessel function I_n: the mean of exp(x cos t) cos(n t) over a half circle."""
-    half = np.sinh if n % 2 else np.cosh  # exp without the part that cancels
+    half = np.sinh if n % 2 else np.cosh  # exp without the factor that cancels
     total = np.zeros_like(x)
     for k in range(200):
         t = (k + 0.5) * math.pi / 200
         total = total + half(x * math.cos(t)) * (math.cos(n * t) / 200)
-    return np.where(np.isinf(x), math.nan, total)  # PyTorch divides one infinity by another there
+    return np.where(np.isinf(x), math.nan, total)  # PyTorch divides infinity by infinity there
 
 
 @in_double
 def log_ndtr(x):
-    """log((1 + erf(x / sqrt(2))) / 2): far on the left by the logarithm of erfc's own series."""
+    """log((1 + erf(x / sqrt(2))) / 2): far on the left by the logarithm of erfc's series."""
     z = np.abs(x) / math.sqrt(2)
     t = np.where(np.isinf(z), 1, (z - 2) / (z + 2))
     tail = np.log(np.polynomial.chebyshev.chebval(t, _ERFCX) / (z + 2)) - z * z - math.log(2)
@@ -210,12 +208,12 @@ def log_ndtr(x):
 
 
 def gammainc(a, x):
-    """The regularized incomplete gamma function: the probability that a gamma number of concentration a is at most x."""
+    """The regularized incomplete gamma function: the probability that a gamma variable of concentration a is at most x."""
     return _incomplete_gamma(a, x)[0]
 
 
 def gammaincc(a, x):
-    """1 - gammainc(a, x), without losing the small numbers on the right."""
+    """1 - gammainc(a, x), accurate for small results on the right."""
     return _incomplete_gamma(a, x)[1]
 
 
@@ -252,7 +250,7 @@ def _gamma_series(a, x):
 
 
 def _gamma_fraction(a, x):
-    """1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), from the front (Lentz's method)."""
+    """1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), evaluated forward (Lentz's method)."""
     b = x + 1 - a
     c, d = np.full(x.shape, 1e300), 1 / b
     result = d
@@ -267,7 +265,7 @@ def _gamma_fraction(a, x):
 
 
 def _gamma_large(a, x):
-    """The smaller part for large a, by Temme's expansion: the normal distribution's and its first correction."""
+    """The smaller part for large a, by Temme's expansion: the normal distribution and its first correction."""
     away = x / a - 1
     eta = np.copysign(np.sqrt(2 * (away - np.log1p(away))), away)
     slope = np.where(np.abs(away) < 1e-5, -1 / 3, 1 / away - 1 / eta)
@@ -293,7 +291,7 @@ def digamma(x):
     for k, b in enumerate(_BERNOULLI, 1):
         series = series + b / (2 * k * z ** (2 * k))
     psi = np.log(z) - 0.5 / z - series - shift
-    frac = np.modf(x)[0]  # towards zero, which keeps all digits of what is near it
+    frac = np.modf(x)[0]  # towards zero, which keeps all digits of small numbers
     psi = np.where(reflected, psi - math.pi / np.tan(math.pi * frac), psi)
     psi = np.where(reflected & (frac == 0), np.nan, psi)
     return np.where(x == 0, np.copysign(np.inf, -x), psi)
@@ -301,7 +299,7 @@ def digamma(x):
 
 @in_double
 def polygamma(x, n):
-    """The n-th derivative of digamma: a sum of 1 / (x + k) ** (n + 1), its far end by Euler and Maclaurin."""
+    """The n-th derivative of digamma: a sum of 1 / (x + k) ** (n + 1), with its tail by the Euler-Maclaurin formula."""
     if n == 0:
         return digamma(x)
     if n == 1:
@@ -324,7 +322,7 @@ def polygamma(x, n):
 
 
 def trigamma(x):
-    """The derivative of digamma, with PyTorch's six steps and short series, so also with its last digits."""
+    """The derivative of digamma, with PyTorch's six steps and short series, so that the last digits agree too."""
     reflected = x < 0.5
     z = np.where(reflected, 1 - x, x)
     total = np.where(reflected, -((math.pi / np.sin(math.pi * x)) ** 2), 0)
@@ -356,7 +354,7 @@ def packed_lu(a):
 
 
 def permutation(swaps, n, dtype):
-    """The n x n matrix P (or a batch) of P A = LU undone, A = P LU, for the row swaps of `packed_lu`."""
+    """The n x n matrix P (or a batch) with A = P LU, from the row swaps of `packed_lu`."""
     flat = swaps.reshape(math.prod(swaps.shape[:-1]), swaps.shape[-1])
     order = np.tile(np.arange(n), (len(flat), 1))
     each = np.arange(len(flat))

@@ -1,7 +1,7 @@
-"""What PyTorch does with the rules of the core that their formulas do not say.
+"""PyTorch's steps for the rules of the core, where they differ from the formulas.
 
-The graph of a second derivative shows the steps that PyTorch's own code takes, and `_saved_<name>` what that keeps. The core's
-rules stay pure; `PARITY` has the VJPs that are recorded in place of theirs, for Tensors.
+The graph of a second derivative shows the steps of PyTorch's own code, and `_saved_<name>` what that code saves. The core's rules stay
+pure; `PARITY` has the VJPs that are recorded instead of theirs on Tensors.
 """
 
 from ...core.rules.copies import CopyBackwards

@@ -714,7 +714,7 @@ def sgn_(self):
 
 
 def _whole(rounded, x, kernel):
-    """`rounded(x)`; integers are whole, and NumPy before 2.1 would make floats of them."""
+    """`rounded(x)`; integers stay unchanged, where NumPy before 2.1 would convert them to floats."""
     return rounded(x) if x.dtype.kind == "f" else no_bools(x, kernel).copy()
 
 
@@ -824,7 +824,7 @@ class NanToNumBackward0(Rule):
     op = "nan_to_num"
     widens = False
     saves = ("self",)
-    widens = False  # what replaces inf is the largest number of the type
+    widens = False  # inf is replaced by the largest number of the type
 
     def forward(x, nan, posinf, neginf):
         if x.dtype.kind != "f":
@@ -933,7 +933,7 @@ class FrexpBackward0(Rule):
 
 @function
 def frexp(input):
-    """The mantissa and the exponent of each number (torch.frexp); of floating types only."""
+    """The mantissa and the exponent of each number (torch.frexp); floating types only."""
     if input._data.dtype.kind != "f":
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     return return_types.frexp(apply(FrexpBackward0, (input,)))

@@ -26,7 +26,7 @@ def pair(value, n=2):
 
 
 def out_size(size, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows fit; with ceil_mode also those that start inside but end outside."""
+    """The number of windows that fit; with ceil_mode including those that start inside but end outside."""
     reach = size + 2 * padding - dilation * (kernel - 1) - 1
     out = -(-reach // stride) if ceil_mode else reach // stride
     if ceil_mode and out * stride >= size + padding:
@@ -38,7 +38,7 @@ _COUNTS = {2: "two", 3: "three"}
 
 
 def _setting(op, nd, name, value):
-    """A setting of pooling in `nd` dims as a tuple. Raises RuntimeError for another number of them."""
+    """A setting of pooling in `nd` dims as a tuple. Raises RuntimeError for a wrong number of values."""
     out = pair(value, nd)
     if len(out) != nd:
         either = {"stride": "either be omitted, a single int,", "dilation": "be either a single int,"}
@@ -67,7 +67,7 @@ def _not_empty(op, x, nd):
 
 
 def _check(op, x, kernel, stride, padding, dilation, ceil_mode):
-    """How many windows fit into each dim. Raises RuntimeError for settings without sense, in PyTorch's order."""
+    """The number of windows in each dim. Raises RuntimeError for invalid settings, in PyTorch's order."""
     for p, k, s, d in zip(padding, kernel, stride, dilation, strict=True):
         if s == 0:
             raise RuntimeError("stride should not be zero")
@@ -119,7 +119,7 @@ def _too_much_padding(padding, kernel):
 
 
 def _framed(x, out, kernel, stride, padding, dilation, value):
-    """X (n, c, *size) with a frame of `value`, just large enough for `out` windows in each dim."""
+    """Return x (n, c, *size) padded with `value`, just enough for `out` windows in each dim."""
     need = [(o - 1) * s + d * (k - 1) + 1 for o, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     after = [max(0, n - p - s) for n, p, s in zip(need, padding, x.shape[2:], strict=True)]
     if any(padding) or any(after):
@@ -128,7 +128,7 @@ def _framed(x, out, kernel, stride, padding, dilation, value):
 
 
 def _winner(seen):
-    """The largest of the last dim and its number: the first of equal ones, but of several nan the last."""
+    """The maximum along the last dim and its index: the first at a tie, but the last of several nan."""
     best = seen.argmax(-1)
     values = np.take_along_axis(seen, best[..., None], -1)[..., 0]
     lost = np.isnan(values) if seen.dtype.kind == "f" else np.False_
@@ -138,14 +138,14 @@ def _winner(seen):
 
 
 def _max_pool(x, kernel, stride, padding, dilation, out):
-    """The winner of each window, and its place in the image; x has the spatial dims of the kernel last."""
+    """The maximum of each window, and its position in the image; x has the spatial dims of the kernel last."""
     nd = len(kernel)
     low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     planes = x.reshape(1, math.prod(x.shape[:-nd]), *x.shape[-nd:])
     seen = windows(_framed(planes, out, kernel, stride, padding, dilation, low), kernel, stride, dilation)
     flat = np.moveaxis(seen.reshape(*planes.shape[:2], math.prod(kernel), *out), 2, -1)
     values, best = _winner(flat)
-    # The place: where the winner's window starts, plus its place in the window.
+    # The position: where the window starts, plus the position in the window.
     place = np.zeros(best.shape, np.int64)
     offsets = np.unravel_index(best, kernel)
     for i in range(nd):
@@ -176,7 +176,7 @@ class Adjoint(Rule):
 
 
 def _paired(pool, gradient):
-    """Tell a pool and the rule of its gradient of each other."""
+    """Link a pooling rule and the rule of its gradient."""
     pool.gradient, gradient.pool = gradient, pool
 
 
@@ -196,7 +196,7 @@ class _Winners(Adjoint):
 
 
 def _place_in_all(place, shape, nd):
-    """Places in the flattened array, from places in each image."""
+    """Positions in the flattened array, from positions in each image."""
     planes = np.arange(math.prod(shape[:-nd])).reshape(shape[:-nd] + (1,) * nd)
     return place + planes * math.prod(shape[-nd:])
 
@@ -351,7 +351,7 @@ _paired(AvgPool3DBackward0, AvgPool3DBackwardBackward0)
 
 
 def _counts(size, out, kernel, stride, padding, include_pad, divisor):
-    """By what each window's sum is divided, as an array of shape `out`."""
+    """The divisor of each window's sum, as an array of shape `out`."""
     if divisor is not None:
         return np.full(out, divisor)
     counts = np.ones((1,) * len(out), int)
@@ -393,7 +393,7 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
 
 
 def _cells(size, out):
-    """(cell, slices) for each place of the output: cell i of n covers floor(i s / n) to ceil((i + 1) s / n)."""
+    """(cell, slices) for each position of the output: cell i of n covers floor(i s / n) to ceil((i + 1) s / n)."""
     for cell in itertools.product(*map(range, out)):
         yield (
             cell,
@@ -495,7 +495,7 @@ def check_cells(name, x, dims):
 
 
 def _check_gradient(node, g):
-    """Raise RuntimeError, as PyTorch does, if cells were asked for of which there are none."""
+    """Raise PyTorch's RuntimeError for an output without cells."""
     for i, n in enumerate(g.shape):
         if i and not n:
             raise RuntimeError(
@@ -599,7 +599,7 @@ def _adaptive_max_pool(rule, nd, input, out, return_indices):
 
 
 def as_row(fn, input, *args):
-    """A pool of one dim as one of two: an image of one row."""
+    """One-dimensional pooling as two-dimensional: an image of one row."""
     result = fn(input.unsqueeze(-2), *args)
     if isinstance(result, tuple):
         return tuple(r.squeeze(-2) for r in result)
@@ -607,14 +607,14 @@ def as_row(fn, input, *args):
 
 
 def of_row(op, name, value, before):
-    """The setting `name` of the pool `op` of one dim as that of two."""
+    """The setting `name` of the one-dimensional pool `op`, converted to two dims."""
     if value is None:
         return None
     return (before, *one_number(op, name, value))
 
 
 def one_number(op, name, value):
-    """A setting of the pool `op` of one dim as a tuple. Raises RuntimeError for more or less than one number."""
+    """A setting of the one-dimensional pool `op` as a tuple. Raises RuntimeError unless it is one number."""
     value = (value,) if isinstance(value, int) else tuple(value)
     if len(value) != 1:
         raise RuntimeError(f"{op}() argument '{name}' should contain one int (got {len(value)})")
@@ -631,7 +631,7 @@ def two_or_three_dims(name, input):
 
 
 def _check_row(x, settings, ceil_mode):
-    """What max_pool1d says, where no places are asked for, of settings that do not fit."""
+    """The errors of max_pool1d for invalid settings, if no indices are requested."""
     if x.ndim not in (2, 3) or 0 in x.shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
@@ -676,7 +676,7 @@ def max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, return_
 
 @function(method=False)
 def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
-    """The largest element of each window of the last dim, and their places (torch.max_pool1d_with_indices)."""
+    """The largest element of each window of the last dim, and their positions (torch.max_pool1d_with_indices)."""
     return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
@@ -690,7 +690,7 @@ def adaptive_max_pool1d(input, out, return_indices):
 
 @function(method=False, name="adaptive_max_pool1d")
 def _adaptive_max_pool1d(input, output_size):
-    """The largest elements of `output_size` cells that cover the last dim, and their places (torch.adaptive_max_pool1d)."""
+    """The largest elements of `output_size` cells that cover the last dim, and their positions (torch.adaptive_max_pool1d)."""
     return adaptive_max_pool1d(input, output_size, True)
 
 
@@ -699,7 +699,7 @@ def _adaptive_max_pool1d(input, output_size):
 
 @kernel
 def window_samples(shape, dtype):
-    """Uniform numbers of the default generator, which shift the windows of fractional pooling."""
+    """Uniform random numbers from the default generator, which shift the windows of fractional pooling."""
     return rng_of().uniform(0, 1, shape, dtype)
 
 
@@ -743,7 +743,7 @@ class FractionalMaxPool2DBackward0(GeneralRule):
         planes = x.reshape(math.prod(x.shape[:-nd]), math.prod(size))
         n = x.shape[0] if x.ndim == nd + 2 else 1
         samples = samples[:n].reshape(len(planes), nd)
-        samples = samples[:, ::-1] if nd == 2 else samples  # of an image the width comes first
+        samples = samples[:, ::-1] if nd == 2 else samples  # for an image, the width comes first
         place = np.zeros((len(planes), *[1] * (2 * nd)), np.int64)
         for i in range(nd):
             starts = _starts(samples[:, i], size[i], kernel[i], out[i])
@@ -811,7 +811,7 @@ def fractional_max_pool(nd, input, kernel, out, samples, return_indices):
                 f"dimension {i} being empty."
             )
     for name, size, o, k in zip(("time", "height", "width")[-nd:], x.shape[-nd:], out, kernel, strict=True):
-        if o + k - (nd == 2) > size:  # volumes need a place more
+        if o + k - (nd == 2) > size:  # volumes need one more position
             raise RuntimeError(f"{place}(): pool {name} {k} too large relative to input {name} {size}")
     if min(out) < 0:
         raise RuntimeError(
@@ -823,7 +823,7 @@ def fractional_max_pool(nd, input, kernel, out, samples, return_indices):
 
 
 def _check_samples(x, samples, n, nd):
-    """Raise RuntimeError if there is not a number for each dim of each plane."""
+    """Raise RuntimeError unless there is a number for each dim of each plane."""
     if samples.dtype != x.dtype:
         raise RuntimeError("Expect _random_samples to have the same dtype as input")
     if samples.ndim != 3:

@@ -1,8 +1,8 @@
 """The rules of the matrix products: dot, mv, mm, bmm, their `add...` forms, and the reduction of everything
 else to them.
 
-`matmul` has no rule of its own: it reshapes its operands until one of these fits, as PyTorch does, so that the
-graph of `a @ b` shows the very views and products that its gradient passes through.
+`matmul` has no rule of its own: like PyTorch, it reshapes its operands until one of these fits, so that the graph of `a @ b` shows the
+views and products that its gradient passes through.
 """
 
 import math
@@ -65,12 +65,12 @@ def _scaled(g, factor):
 
 
 def _read_saved(node, name):
-    """The sizes and strides of the factors, which PyTorch keeps beside them, and what other nodes have."""
+    """The sizes and strides of the factors, which PyTorch stores with them, and what other nodes have."""
     *shapes, left, right, size = node.args[-5:]
     for i, factor in enumerate(node.factors):
         if name == factor + "_sym_sizes":
             return shapes[i]
-        if name == factor + "_sym_strides":  # kept only to lay out that factor's gradient
+        if name == factor + "_sym_strides":  # stored only for the memory layout of that factor's gradient
             wanted = node.needs(i + len(node.inputs) - 2)
             return tuple(step // size for step in (left, right)[i]) if wanted else ()
     return Rule._read_saved(node, name)
@@ -96,11 +96,11 @@ def mm(input, mat2):
     ):
         _check_mm(x, y)
     state = THREAD.state
-    data = state.run(_multiply, x, y) if x.dtype is HALF else state.run(x.dot, y)  # with less around it
+    data = state.run(_multiply, x, y) if x.dtype is HALF else state.run(x.dot, y)  # with less overhead
     return record_all(state, MmBackward0, (input, mat2), data, memory_of(x, y))
 
 
-FUNCTIONS["spmm"] = mm  # PyTorch takes dense matrices there too
+FUNCTIONS["spmm"] = mm  # PyTorch accepts dense matrices there too
 
 
 def _check_mm(x, y):
@@ -164,7 +164,7 @@ class AddmmBackward0(TwoMatrices):
     def vjp(self, g, a, b):
         beta, alpha, shape, _, _, _, right, size = self.args
         if type(g) is np.ndarray and beta == 1 == alpha and g.shape[1:] == shape:
-            # The layer of every net, written out.
+            # The common layer, written out.
             return (
                 sum_rows(g) if self.needs(0) else None,
                 None if b is None else g.dot(b.T),
@@ -244,7 +244,7 @@ def linear(input, weight, bias=None):
 
 
 def _any_linear(input, weight, bias):
-    """Linear for vectors, batches of batches, constants: built from views, products and sums."""
+    """A linear layer for vectors, nested batches, constants: built from views, products and sums."""
     x = input._data
     if not x.ndim or not weight._data.ndim:
         raise RuntimeError(
@@ -261,7 +261,7 @@ def _any_linear(input, weight, bias):
             return out.add_(bias)
         added = out + bias
         if added._box is not INFERENCE:
-            added._box = [version_of(out) + 1]  # PyTorch writes into `out`, which nobody else sees
+            added._box = [version_of(out) + 1]  # PyTorch writes into `out`, which nothing else can see
         return added
     flat = input.view(-1, x.shape[-1]) if x.shape[-1] else input.reshape(math.prod(x.shape[:-1]), 0)
     return addmm(bias, flat, weight.t()).view(*x.shape[:-1], weight._data.shape[0])
@@ -692,13 +692,13 @@ def matmul(input, other):
 
 
 def _should_fold(a, b):
-    """Whether the batch dims of the larger operand can join its rows: then one mm serves for many."""
+    """Whether the batch dims of the larger operand can be merged into its rows: then one mm is enough."""
     transposed = b._data.ndim > a._data.ndim
     large, small = (b, a) if transposed else (a, b)
     if large._data.ndim < 3 or small._data.ndim > 2:
         return False
     if small.requires_grad:
-        return True  # a copy now is cheaper than a batch of gradients to be summed later
+        return True  # a copy now is cheaper than summing a batch of gradients later
     if a._data.ndim == 2:
         return False
     x = large._data.swapaxes(-2, -1) if transposed else large._data
@@ -742,7 +742,7 @@ def _broadcast(a, b):
 
 
 def _unsafe_view(x, shape):
-    """A product in another shape: it is nobody else's memory, so the result does not count as a view."""
+    """A product in another shape: its memory is not shared, so the result does not count as a view."""
     return apply(UnsafeViewBackward0, (x,), tuple(shape))
 
 
@@ -822,9 +822,9 @@ def multi_dot(tensors):
 
 
 def _cheapest_order(shapes):
-    """split[i, j]: where the product of matrices i..j is best cut in two (dynamic programming).
+    """split[i, j]: where best to split the product of matrices i..j (dynamic programming).
 
-    Of cuts that cost the same it is the first, or of three matrices the second, as in PyTorch.
+    Of splits with equal cost the first, or for three matrices the second, as in PyTorch.
     """
     size = [s[0] for s in shapes] + [shapes[-1][1]]
     n = len(shapes)
@@ -871,7 +871,7 @@ def tensordot(a, b, dims=2):
         raise RuntimeError("both dimension lists should have same length")
     x, y = a._data, b._data
     for i, j in zip(over_a, over_b, strict=True):
-        if y.shape[j] == 1:  # PyTorch lets a dim of size one go with any
+        if y.shape[j] == 1:  # in PyTorch a dim of size one matches any
             a = a.sum(i, True)
             x = a._data
         elif x.shape[i] == 1:

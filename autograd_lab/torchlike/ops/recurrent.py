@@ -1,6 +1,6 @@
-"""Recurrent layers without their modules: one cell used at every step of a sequence, its state handed on, layers on top of each other.
+"""Recurrent layers without their modules: one cell at every step of a sequence, passing its state on, with layers stacked.
 
-The graph is that of the loop: every step's nodes are there to be stepped through.
+The graph is that of the loop: you can step through the nodes of every step.
 """
 
 from ..autograd.variable import Variable
@@ -15,7 +15,7 @@ class Weights:
     """The weights of one layer in one direction.
 
     input, hidden  (weight, bias) for what comes in and for the state; a bias may be None
-    projection     what the state of an LSTM is multiplied by at last, or None
+    projection     what the state of an LSTM is finally multiplied by, or None
     """
 
     def __init__(self, by_input, by_hidden, input_bias=None, hidden_bias=None, projection=None):
@@ -64,14 +64,14 @@ _STEPS = {
 }
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
-"""How many gates the weights of each mode hold."""
+"""The number of gates in the weights of each mode."""
 
 
 # -- sequences ----------------------------------------------------------------------------------------
 
 
 def run_layers(x, state, layers, directions, sweep, dropout=0):
-    """All layers, one after the other; returns the output and the last states, each a list over layers.
+    """Run all layers in order; returns the output and the last states, each a list over layers.
 
     state       tensors (layers * directions, n, size)
     layers      the Weights of each layer and direction
@@ -111,7 +111,7 @@ def whole_sweep(mode):
 
 
 def packed_sweep(mode, sizes):
-    """The sweep over packed sequences, of which `sizes` run at each step: only those that are not over yet."""
+    """The sweep over packed sequences, of which `sizes` run at each step: those that have not ended yet."""
     step = _STEPS[mode]
 
     def sweep(layer, x, state, backwards):
@@ -124,7 +124,7 @@ def packed_sweep(mode, sizes):
 
 
 def _packed_forward(step, layer, rows, sizes, now):
-    """Step by step; the states of sequences that are over are laid aside. Returns the outputs and the last states."""
+    """Step by step, setting aside the states of ended sequences. Returns the outputs and the last states."""
     outputs, over = [], []
     for by_input, n in zip(rows, sizes, strict=True):
         if n < now[0].shape[0]:
@@ -137,7 +137,7 @@ def _packed_forward(step, layer, rows, sizes, now):
 
 
 def _packed_backward(step, layer, rows, sizes, first):
-    """From the last step to the first; sequences join as soon as their last step comes."""
+    """From the last step to the first; a sequence joins at its last step."""
     outputs, now = [], tuple([s[: sizes[-1]] for s in first])
     for by_input, n in zip(rows[::-1], sizes[::-1], strict=True):
         here = now[0].shape[0]
@@ -182,7 +182,7 @@ def _over_sequences(name, mode, text):
             x, state, layers, directions, sweep or whole_sweep(mode), dropout if train else 0
         )
         if batch_first:
-            out = out.transpose(0, 1) if lstm else out.transpose_(0, 1)  # as PyTorch's graphs have it
+            out = out.transpose(0, 1) if lstm else out.transpose_(0, 1)  # as in PyTorch's graphs
         return out, *[stack(s, 0) for s in last]
 
     def of_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):

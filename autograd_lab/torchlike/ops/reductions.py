@@ -1,4 +1,4 @@
-"""Rules that make many numbers into few: sums, means, spreads, extremes, norms, running sums, softmax."""
+"""Rules that reduce many numbers to few: sums, means, variances, extremes, norms, running sums, softmax."""
 
 import math
 
@@ -27,7 +27,7 @@ from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, method, point
 
 
 def wrap_dim(dim, ndim):
-    """`dim` counted from the front. Raises IndexError in PyTorch's words if there is no such dim."""
+    """`dim` counted from the front. Raises PyTorch's IndexError if there is no such dim."""
     n = ndim or 1
     if not -n <= dim < n:
         raise IndexError(
@@ -52,11 +52,11 @@ def wrap_dims(dims, ndim):
 
 
 EVERY_DIM = object()
-"""What `dim` is where it was not given: None, given as such, means all dims as well, but is another form of the call."""
+"""The default of `dim`: an explicit None also means all dims, but is a different signature."""
 
 
 def dims_given(op, dim):
-    """The `dim` argument as PyTorch keeps it: a tuple, or None."""
+    """The `dim` argument as PyTorch stores it: a tuple, or None."""
     if isinstance(dim, (int, np.integer)) and not isinstance(dim, bool):
         return (int(dim),)
     if dim is None or (isinstance(dim, (tuple, list)) and all(isinstance(d, (int, np.integer)) for d in dim)):
@@ -67,9 +67,9 @@ def dims_given(op, dim):
 
 
 def spread(g, shape, dims, keepdim):
-    """`g`, the gradient of a reduction of `shape` over `dims`, with the dims it lost in place again, of size 1.
+    """`g`, the gradient of a reduction of `shape` over `dims`, with the reduced dims restored with size 1.
 
-    The number that is left where no dims were named broadcasts as it is.
+    The number that is left if no dims were named broadcasts anyway.
     """
     if keepdim or not shape or dims in (None, ()):
         return g
@@ -77,7 +77,7 @@ def spread(g, shape, dims, keepdim):
 
 
 class Reduction(Rule):
-    """What reductions have in common: dims read back as PyTorch stores them."""
+    """The common base of reductions: dims read back as PyTorch stores them."""
 
     def kept(self, name, value):
         if name == "dim" and isinstance(value, tuple):
@@ -86,11 +86,11 @@ class Reduction(Rule):
 
 
 def reduce_as(rule, input, dtype, *args):
-    """Run `rule` on `input` converted to `dtype` (if given); the gradient comes back in the input's own type."""
+    """Run `rule` on `input` converted to `dtype` (if given); the gradient has the input's own type."""
     if dtype is None:
         return apply(rule, (input,), *args)
     x, dtype = input._data, to_dtype(dtype).np
-    if dtype.kind != "f":  # the rules give int64 for whole numbers of any type
+    if dtype.kind != "f":  # the rules return int64 for any integer type
         out = apply(rule, (follow(wrap(x.astype(dtype, copy=False)), input),), *args)
         return out if out._data.dtype == dtype else follow(wrap(out._data.astype(dtype)), out)
     if dtype == x.dtype:
@@ -107,7 +107,7 @@ def reduce_as(rule, input, dtype, *args):
 def _sum(x, dims, keepdim):
     if x.dtype.kind != "f":
         return np.add.reduce(x, axis=dims, keepdims=keepdim, dtype=np.int64)
-    if x.dtype.itemsize == 2:  # halves are added up in float32, as PyTorch does
+    if x.dtype.itemsize == 2:  # float16 is summed in float32, as in PyTorch
         return np.add.reduce(x, axis=dims, keepdims=keepdim, dtype=np.float32).astype(x.dtype)
     return np.add.reduce(x, axis=dims, keepdims=keepdim)
 
@@ -143,7 +143,7 @@ class MeanBackward1(Reduction):
 
 @function
 def mean(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
-    """The mean of all elements, or over `dim` (torch.mean); of floating types only."""
+    """The mean of all elements, or over `dim` (torch.mean); floating types only."""
     have = input._data.dtype if dtype is None else to_dtype(dtype).np
     if have.kind != "f":
         what = "Input" if dtype is None else "Optional"
@@ -183,7 +183,7 @@ class NansumBackward0(Reduction):
 @function
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of what is not nan (torch.nansum)."""
-    if dtype is not None and to_dtype(dtype).np.kind != "f":  # nan has no value as a whole number
+    if dtype is not None and to_dtype(dtype).np.kind != "f":  # nan cannot be converted to an integer
         input = (
             METHODS["nan_to_num"](input.detach(), 0.0, math.inf, -math.inf)
             if input._data.dtype.kind == "f"
@@ -233,7 +233,7 @@ def _prod(x, dims, keepdim):
 
 
 def times_others(g, x, dim):
-    """`g` times, for each element of `x`, the product of the others along `dim`, without dividing: zeros are no trouble."""
+    """`g` times the product of the other elements of `x` along `dim`, computed without division, so zeros are safe."""
     n = x.shape[dim]
     if n < 2 or 0 in x.shape:
         return both.expand(g, x.shape)
@@ -434,7 +434,7 @@ def _spread_function(op, rule):
         x = input._data
         if x.dtype.kind != "f":
             raise RuntimeError("std and var only support floating point and complex dtypes")
-        if isinstance(dim, bool):  # the old form var(unbiased)
+        if isinstance(dim, bool):  # the old signature var(unbiased)
             dim, unbiased = None, dim
         if unbiased is not None:
             correction = int(unbiased)
@@ -529,7 +529,7 @@ class Selection(Reduction):
 
 
 def pick(x, dim, index, keepdim):
-    """The values and indices of a selection, given the index along `dim` (with the dim kept)."""
+    """The values and indices of a selection, from the index along `dim` (with the dim kept)."""
     values = np.take_along_axis(x, index, dim)
     if not keepdim:
         values, index = values.squeeze(dim), index.squeeze(dim)
@@ -572,7 +572,7 @@ class MinBackward0(Selection):
 
 
 def not_empty(op, x, dims):
-    """Raise what PyTorch raises if there is nothing to choose from; `dims` is None, an int or a tuple."""
+    """Raise PyTorch's error if there is nothing to choose from; `dims` is None, an int or a tuple."""
     if dims is None or dims == ():
         if x.size == 0:
             kind = IndexError if op.startswith("arg") else RuntimeError
@@ -643,7 +643,7 @@ class AminBackward0(AmaxBackward0):
 
 
 def _in_shape(g, shape):
-    """The dim of a number along which it was reduced is put back as one of size 1: without it again."""
+    """Removes the dim of size 1 that was put back for a reduced 0-d tensor."""
     return g if shape or not g.shape else g.sum()
 
 
@@ -653,7 +653,7 @@ def _share(g, x, y, dims, keepdim):
     over = wrap_dims(dims, len(shape))
     count = hits.sum(axis=over, keepdims=True)
     if isinstance(g, Variable):
-        if not keepdim:  # as PyTorch: no dims given stand for all, but those it does not put back
+        if not keepdim:  # as in PyTorch: no dims means all, but then none is put back
             kept = [1 if d in over else n for d, n in enumerate(shape)] or [1]
             g = g.reshape(g.shape if dims is None or dims == () else kept)
         return g / wrap(np.asarray(count)) * wrap(np.asarray(hits))
@@ -758,7 +758,7 @@ _ask("all", np.all)
 
 @function
 def count_nonzero(input, dim=None):
-    """How many elements are not zero (torch.count_nonzero)."""
+    """The number of nonzero elements (torch.count_nonzero)."""
     x = input._data
     count = np.count_nonzero(x, axis=wrap_dims(dims_given("count_nonzero", dim), x.ndim))
     return constant_result((input,), np.asarray(count, np.int64, order="C")[()], "count_nonzero")
@@ -803,7 +803,7 @@ def _norm_vjp(g, x, y, p, dims, keepdim):
 
 
 def _size_to_the(exponent, x):
-    """|x| ** exponent; as in PyTorch the absolute value is overwritten, which shows in the steps."""
+    """|x| ** exponent; as in PyTorch the absolute value is overwritten, which shows in the recorded steps."""
     size = both.abs_(x)
     return size.pow_(exponent) if isinstance(x, Variable) else size**exponent
 
@@ -1017,7 +1017,7 @@ def _omitting_each(g, x, dim):
 
 
 def _tails(g, factors, dim):
-    """tail[i] = g[i] + factors[i] * tail[i + 1]: what a change at i does to everything from i on."""
+    """tail[i] = g[i] + factors[i] * tail[i + 1]: the effect of a change at i on everything from i on."""
     n = g.shape[dim]
     tails = [both.slice_of(g, dim, n - 1, n)]
     for i in range(n - 2, -1, -1):
@@ -1051,14 +1051,14 @@ class LogcumsumexpBackward0(Reduction):
         size, sign = both.log(both.abs_(g)), both.array_of(g)
         lowest = float(np.finfo(sign.dtype).min)
 
-        def part(held):  # what the g of one sign bring, their logarithms being added up
+        def part(held):  # the contribution of the g of one sign, summed in log space
             logs = both.flip(both.where(held, size, lowest) - y, dim)
             return both.exp(both.flip(both.run(LogcumsumexpBackward0, (logs,), dim), dim) + x)
 
         return part(sign > 0) - part(sign < 0)
 
     def _linear(self, g, x, y, dim):
-        """The formula as it is written, every i beside every k: torch.func differentiates it by g, also where g is 0."""
+        """The formula evaluated directly, every i with every k: torch.func differentiates it by g, even where g is 0."""
         shape, n = x.shape, x.shape[dim]
         beside, above = (*shape[: dim + 1], 1, *shape[dim + 1 :]), (*shape[:dim], 1, *shape[dim:])
         later = np.triu(np.ones((n, n), bool)).reshape(n, n, *[1] * (len(shape) - dim - 1))
@@ -1194,7 +1194,7 @@ def _check_joins(shape, other, dim):
 
 @function
 def diff(input, n=1, dim=-1, prepend=None, append=None):
-    """The differences of neighbours along `dim`, n times over (torch.diff)."""
+    """The differences of neighbors along `dim`, applied n times (torch.diff)."""
     if not input._data.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -1241,7 +1241,7 @@ class SoftmaxBackward0(Rule):
 
 
 class SafeSoftmaxBackward0(SoftmaxBackward0):
-    """Softmax that gives zeros, not nan, where everything along the dim is -inf: a query that may look nowhere.
+    """Softmax that gives zeros, not nan, where everything along the dim is -inf: a query that may attend to nothing.
 
     Math: y = where(s == 0, 0, e / s); e = exp(a); s = sum(e, dim=dim, keepdim=True).   VJP: y * (g - sum(g * y,
     dim=dim, keepdim=True)).
@@ -1325,7 +1325,7 @@ class LogSoftmaxBackwardDataBackward0(Rule):
 
 
 def _sum_along(x, dim):
-    """The sum along `dim`, kept; of a number, the number."""
+    """The sum along `dim`, with the dim kept; a number stays unchanged."""
     return both.sum_over(x, (dim,), True) if x.shape or isinstance(x, Variable) else x
 
 

@@ -1,6 +1,6 @@
-"""How a rule becomes the functions and methods of PyTorch: types that mix, halves, in-place forms, what operators decline.
+"""How a rule becomes PyTorch's functions and methods: type promotion, float16, in-place forms, operands that operators decline.
 
-What a rule is, and the path that most operations take, is core/rule.py.
+For rules themselves, and the path that most operations take, see core/rule.py.
 """
 
 import functools
@@ -34,19 +34,21 @@ from ..dtypes import Defaults, meet, meet_number, promote_np
 from ..layout import elementwise
 
 KERNELS: dict[str, Callable] = {}
-"""Functions of arrays that an operation calls beside its rule, by name: no gradient passes through them. Watchers are told of each call."""
+"""Functions of arrays that an operation calls outside of its rule, by name: no gradient passes through them. Watchers are told of each
+call.
+"""
 
 
 def linear(rule, args):
-    """Whether forward mode runs the operation itself on the tangents, where that is more than what the VJP says.
+    """Whether forward mode runs the operation itself on the tangents, if that is more than the VJP can tell.
 
-    Of a scatter whose places repeat, say, the last value stays; its VJP, as PyTorch's, is that of distinct places.
+    For example, in a scatter with repeated positions the last value wins; its VJP, like PyTorch's, assumes distinct positions.
     """
     return False
 
 
 def refuse_jvp(rule, args):
-    """Raises NotImplementedError, as PyTorch does, if forward mode does not go through this operation."""
+    """Raises NotImplementedError, like PyTorch, if this operation has no forward mode."""
     if rule.no_jvp:
         raise no_forward_mode(rule.no_jvp)
 
@@ -56,12 +58,12 @@ extend(
     linear=classmethod(linear),
     refuse_jvp=classmethod(refuse_jvp),
     floats=False,  # for `binary`: whether integers are computed in the default float (true division)
-    integer=False,  # for `unary`: whether the operation is defined on integers; else they are computed in the default float
+    integer=False,  # for `unary`: whether the operation is defined on integers; otherwise they are computed in the default float
     makes_bool=False,  # whether the result is boolean, whatever the operands are
-    no_jvp="",  # what PyTorch calls the operation, if it has no forward mode for it
-    refuse=None,  # for `binary`: raises an error for operands of mixed types that have no meaning
-    tangent=None,  # of an operand and its tangent, that of the result: where the VJP, not linear in g, does not tell
-    with_number=None,  # for `binary`: what a number as second operand means in a formula
+    no_jvp="",  # PyTorch's name of the operation, if that has no forward mode
+    refuse=None,  # for `binary`: raises an error for meaningless combinations of types
+    tangent=None,  # from an operand and its tangent, the result's tangent: for a VJP that is not linear in g
+    with_number=None,  # for `binary`: the meaning of a number as second operand in a formula
 )
 
 
@@ -80,7 +82,7 @@ def function(fn=None, *, name=None, method=True, namespace=True):
 
 
 def kernel(fn):
-    """Enter `fn` in KERNELS."""
+    """Register `fn` in KERNELS."""
     KERNELS[fn.__name__] = fn
     return fn
 
@@ -89,7 +91,7 @@ def method(fn=None, *, name=None):
     """Register `fn` as Tensor.<name> only."""
 
     def register(fn):
-        fn.__qualname__ = f"Tensor.{name or fn.__name__}"  # how Python's own errors name it
+        fn.__qualname__ = f"Tensor.{name or fn.__name__}"  # its name in Python's own errors
         METHODS[name or fn.__name__] = fn
         return fn
 
@@ -97,7 +99,7 @@ def method(fn=None, *, name=None):
 
 
 def as_float(x):
-    """An integer or bool array in the default floating type; floating arrays as they are."""
+    """An integer or bool array converted to the default floating type; floating arrays unchanged."""
     return x if x.dtype.kind == "f" else x.astype(Defaults.np)
 
 
@@ -121,7 +123,7 @@ def tensor_of(value, like=None):
 
 
 def operator_of(fn):
-    """`fn` as one of Python's operators: it declines what is no tensor and no number, so that Python asks the other operand.
+    """`fn` as one of Python's operators: it returns NotImplemented for other types, so that Python tries the other operand.
 
     With arrays NumPy then computes (see `Tensor.__array_wrap__`).
     """
@@ -171,7 +173,7 @@ IN_PLACE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.div
 
 
 def publish_in_place(op, in_place, namespace=True):
-    """Make `in_place` known as `op_`."""
+    """Register `in_place` as `op_`."""
     in_place.__name__ = in_place.__qualname__ = op + "_"
     in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
     METHODS[op + "_"] = in_place
@@ -193,7 +195,7 @@ def binary(op, *, floats=False):
 
 
 def with_in_place(rule, floats=False):
-    """Give a rule that `core.binary` has decorated PyTorch's in-place form, and the function that refuses what operators decline."""
+    """Give a rule decorated with `core.binary` PyTorch's in-place form, and a function that raises where operators decline."""
     op, default_args, refuse, ufunc = rule.op, rule.default_args, rule.refuse, IN_PLACE.get(rule.op)
     rule.floats = floats
     array = np.ndarray
@@ -201,7 +203,7 @@ def with_in_place(rule, floats=False):
     def in_place(input, other):
         state = THREAD.state
         if isinstance(other, Variable):
-            # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
+            # The hot path of optimizers: nothing to record, and two arrays of the same kind that own their memory.
             x, y, box = input._data, other._data, input._box
             if (
                 not state.grad
@@ -218,7 +220,7 @@ def with_in_place(rule, floats=False):
                 try:
                     state.run(ufunc, x, y, x)
                 except (TypeError, ValueError):
-                    pass  # below it is said what does not fit
+                    pass  # the code below raises the right error
                 else:
                     if box is None:
                         input._box = [1]
@@ -242,7 +244,7 @@ def with_in_place(rule, floats=False):
 
 
 def mixed(rule, input, *others):
-    """An elementwise operation whose operands are not all floats of one type, as PyTorch does it."""
+    """An elementwise operation whose operands are not all floats of one type, as in PyTorch."""
     return _mixed_binary(rule, input, *others) if others else _mixed_unary(rule, input)
 
 
@@ -274,17 +276,17 @@ def _mixed_binary(rule, input, other):
         if rule.refuse is not None:
             rule.refuse(input, other)
         if isinstance(other, np.generic):
-            other = other.item()  # what is saved must not widen the gradient
+            other = other.item()  # saved values must not promote the gradient
         x, y = number_operand(x, other, rule.floats)
         if y is NotImplemented:
             return NotImplemented
-        if input._data.dtype is HALF:  # the number may be beyond its range
+        if input._data.dtype is HALF:  # the number may be out of its range
             compute = in_single(compute, rule.rounds_numbers)
     return record_all(state, rule, (input, other), computed(state, compute, x, y), rule.default_args, fold)
 
 
 def laid_out(data, x, y):
-    """The result `data` of two operands in the order in memory that PyTorch gives it."""
+    """The result `data` of two operands in PyTorch's memory order."""
     return elementwise(data, x, y) if isinstance(y, np.ndarray) else data
 
 
@@ -292,7 +294,7 @@ DOORS.mixed, DOORS.layout = mixed, laid_out
 
 
 def pointwise(rule, inputs, *args, floats=False):
-    """Run an elementwise rule on any number of Tensors that broadcast and promote; the general form of `binary`."""
+    """Run an elementwise rule on any number of Tensors with broadcasting and promotion; the general form of `binary`."""
     arrays = [t._data for t in inputs]
     meeting = arrays[0].dtype
     for x in arrays[1:]:
@@ -324,7 +326,7 @@ def pointwise(rule, inputs, *args, floats=False):
 
 
 def common_type(arrays):
-    """The NumPy dtype in which several arrays meet, full tensors counting before 0-d ones."""
+    """The common NumPy dtype of several arrays, where tensors with dims take precedence over 0-d ones."""
     full = [x for x in arrays if x.ndim] or arrays
     zero = [x for x in arrays if not x.ndim] if len(full) != len(arrays) else []
     meeting = functools.reduce(promote_np, [x.dtype for x in full])
@@ -334,7 +336,7 @@ def common_type(arrays):
 
 
 def broadcast_error(arrays):
-    """The error of the first two of some shapes that do not broadcast."""
+    """The error for the first two shapes that do not broadcast."""
     shape = arrays[0].shape
     for x in arrays[1:]:
         try:
@@ -345,21 +347,21 @@ def broadcast_error(arrays):
 
 
 def no_bools(x, kernel):
-    """The array `x`, which must not be of booleans."""
+    """Returns the array `x`, which must not be boolean."""
     if x.dtype.kind == "b":
         raise not_for(x.dtype, kernel)
     return x
 
 
 def floats_only(x, kernel):
-    """The array `x`, which must be of floats."""
+    """Returns the array `x`, which must have a floating type."""
     if x.dtype.kind != "f":
         raise not_for(x.dtype, kernel)
     return x
 
 
 def broadcast_shape(arrays):
-    """The shape that those of some arrays broadcast to. Raises RuntimeError if they do not."""
+    """The shape to which some arrays broadcast. Raises RuntimeError if they do not."""
     try:
         return np.broadcast_shapes(*[x.shape for x in arrays])
     except ValueError:
@@ -367,7 +369,7 @@ def broadcast_shape(arrays):
 
 
 def checked(fast):
-    """The function form of an operator: what the operator would decline becomes a TypeError."""
+    """The function form of an operator: raises TypeError where the operator would return NotImplemented."""
 
     def call(input, other):
         if not isinstance(input, Variable):
@@ -389,7 +391,7 @@ def checked(fast):
 
 
 def number_operand(x, number, floats):
-    """The operands `x` (an array) and a Python number, in the type they meet in; NotImplemented for anything else."""
+    """The operands `x` (an array) and a Python number, in their common type; NotImplemented for anything else."""
     if isinstance(number, np.generic):
         number = number.item()
     if not isinstance(number, (int, float)):
@@ -412,7 +414,7 @@ def number_operand(x, number, floats):
 def pointwise_inplace(rule, inputs, *args, floats=False, given=None):
     """Run an elementwise rule and write the result into the first of `inputs`, which is returned; the others may be smaller.
 
-    A number `given` as the second is what is saved, not the tensor made of it.
+    If the second operand was `given` as a number, the number is saved, not the tensor made from it.
     """
     target = inputs[0]
     check_writable(target, inputs[1:])

@@ -1,7 +1,7 @@
-"""Draws by rejection, number by number: gamma, Dirichlet, Poisson, binomial; and how gamma and beta draws move with their parameters.
+"""Rejection sampling, number by number: gamma, Dirichlet, Poisson, binomial; and derivatives of gamma and beta draws by their parameters.
 
-PyTorch's CPU samplers take their numbers in the order in which they need them. Here they do the same, so that the draws, and the
-state of the generator after them, are PyTorch's.
+PyTorch's CPU samplers draw random numbers in the order in which they need them. These do the same, so that the samples, and the state of
+the generator afterwards, are PyTorch's.
 """
 
 import math
@@ -20,7 +20,7 @@ from .rule import Rule, broadcast_shape, function
 
 
 class Supply:
-    """Uniform and normal numbers of a stream, one by one: it is asked for blocks, and gets back what was not used."""
+    """Uniform and normal numbers of a stream, one by one: reads blocks from it, and returns what was not used."""
 
     def __init__(self, rng, count):
         self._rng, self._size = rng, 2 * count + 16
@@ -57,7 +57,7 @@ class Supply:
 
 
 def drawn(sample, generator, *parameters):
-    """`sample(supply, *numbers)` for the numbers of some arrays of one shape, in the order of their elements."""
+    """`sample(supply, *numbers)` for each element of some arrays of one shape, in order."""
     rows = zip(*[p.astype(np.float64).ravel().tolist() for p in parameters], strict=True)
     with Supply(rng_of(generator), parameters[0].size) as supply:
         numbers = [sample(supply, *row) for row in rows]
@@ -65,7 +65,7 @@ def drawn(sample, generator, *parameters):
 
 
 def gamma_numbers(generator, a):
-    """Gamma numbers of concentrations `a`, in double precision; what is made of `a` first is rounded to its type."""
+    """Gamma samples with concentrations `a`, in double precision; values derived from `a` are first rounded to its type."""
     with np.errstate(divide="ignore"):
         exponent = np.where(a < 1, 1 / a, 0)
     shape = np.where(a < 1, a + a.dtype.type(1), a) - np.float32(1 / 3)
@@ -94,14 +94,14 @@ def _gamma_number(supply, exponent, d):
 
 
 def _transformed(supply, a, b, centre):
-    """One proposal of Hoermann's methods: the uniform numbers behind it, and the whole number that it is."""
+    """One proposal of Hoermann's methods: its uniform numbers, and the resulting integer."""
     u, v = supply.uniform() - 0.5, supply.uniform()
     us = 0.5 - abs(u)
     return us, v, math.floor((2 * a / us + b) * u + centre) if us else -1
 
 
 def poisson_number(supply, rate):
-    """A Poisson number: from 10 on by transformed rejection (Hoermann's PTRS), below by multiplying until exp(-rate)."""
+    """A Poisson sample: by transformed rejection (Hoermann's PTRS) for rates from 10 on, otherwise by multiplying until exp(-rate)."""
     if rate == 0:
         return 0.0
     if rate < 10:
@@ -126,9 +126,9 @@ def poisson_number(supply, rate):
 
 
 def binomial_numbers(generator, count, p):
-    """Binomial numbers: of many trials by rejection (Hoermann's BTRS), of few by the waiting times between successes.
+    """Binomial samples: by rejection (Hoermann's BTRS) for many trials, by the waiting times between successes for few.
 
-    More than half are counted by what they lack. What the methods need to know of `count` and `p` is rounded to their type.
+    For p above one half, failures are counted. Values derived from `count` and `p` are rounded to their type.
     """
     with np.errstate(all="ignore"):
         often = p > 0.5
@@ -165,7 +165,7 @@ def _by_waiting(supply, count, p):
 
 
 def _stirling_rest(k):
-    """What Stirling's formula for log(k!) leaves out."""
+    """The correction to Stirling's formula for log(k!)."""
     if k <= 9:
         return math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi)
     square = (k + 1) * (k + 1)
@@ -195,9 +195,9 @@ def _by_rejection(supply, count, a, b, centre, sure, odds, alpha, m):
 
 # -- how a draw moves with its parameters -----------------------------------------------------------------
 #
-# The draw x of a given uniform number u solves cdf(x; a) = u: so dx/da = -(d cdf/da) / (d cdf/dx). PyTorch takes approximations
-# of it, good to about four places, and so do these functions, that gradients are the same. The rational ones were read off
-# PyTorch's results: their coefficients are what solves numerator = result * denominator at thousands of points.
+# The draw x of a given uniform number u solves cdf(x; a) = u: so dx/da = -(d cdf/da) / (d cdf/dx). PyTorch uses approximations of it, good
+# to about four digits, and so do these functions, so that gradients agree. The rational ones were fitted to PyTorch's results: their
+# coefficients solve numerator = result * denominator at thousands of points.
 
 _GAMMA = np.array(
     [
@@ -245,7 +245,7 @@ _BETA = np.array(
 
 
 def _by_region(conditions, functions, *arrays):
-    """Elementwise: the first function whose condition holds; the last one where none does."""
+    """Elementwise: the first function whose condition holds, or the last one if none does."""
     arrays = np.broadcast_arrays(*arrays)
     result, left = np.zeros(arrays[0].shape), np.ones(arrays[0].shape, bool)
     for condition, fn in zip([*conditions, left], functions, strict=True):
@@ -282,7 +282,7 @@ def _gamma_small_x(a, x):
 
 
 def _gamma_centre(a, x):
-    """Large a, x near it: Taylor's series about x = a of what `_gamma_large` says."""
+    """For large a and x near it: the Taylor series of `_gamma_large` about x = a."""
     first = 1 + 24 * a * (1 + 12 * a)
     second = 1440 * a * a + 6 * x * (53 - 120 * x) - 65 * x * x / a + a * (107 + 3600 * x)
     return first * second / (1244160 * a**4)
@@ -307,8 +307,8 @@ def _gamma_middle(a, x):
 def beta_slope(x, a, total):
     """dx/da / (1 - x) of beta draws x with concentrations a and total - a (torch._dirichlet_grad).
 
-    Computed in double precision. PyTorch computes single numbers in single precision, and where two nearly equal digammas
-    are subtracted (the other concentration is small beside a) its results lose up to two places.
+    Computed in double precision. PyTorch uses single precision for float32, and loses up to two digits where two nearly equal digammas are
+    subtracted (if the other concentration is small compared to a).
     """
     kind = x.dtype
     x, a, total = [np.asarray(v, np.float64) for v in (x, a, total)]
@@ -358,7 +358,7 @@ def _beta_small_rest(x, a, b, rise):
 
 
 def _beta_centre(x, a, b, _):
-    """Large a and b, x near the mean: Taylor's series of what `_beta_large` says."""
+    """For large a and b and x near the mean: the Taylor series of `_beta_large`."""
     total = a + b
     factor = (1 + 12 * a) * (1 + 12 * b) / (total * total) / (12960 * a**3 * b**2 * (1 + 12 * total))
     fourth = 47 * x * b**4
@@ -464,13 +464,13 @@ class PoissonBackward0(Rule):
 
 @function(method=False)
 def poisson(input, generator=None):
-    """How many events happen where `input` are expected, drawn by rejection (torch.poisson)."""
+    """Poisson samples with rates `input`, by rejection sampling (torch.poisson)."""
     return apply(PoissonBackward0, (input,), generator)
 
 
 @function(method=False)
 def binomial(count, prob, generator=None):
-    """How many of `count` trials succeed, each with probability `prob`, drawn by rejection (torch.binomial)."""
+    """Binomial samples: successes in `count` trials with probability `prob`, by rejection sampling (torch.binomial)."""
     for name, t in (("count", count), ("prob", prob)):
         if t._data.dtype.kind != "f":
             raise ValueError(
@@ -485,7 +485,7 @@ def binomial(count, prob, generator=None):
 
 @function(method=False)
 def _standard_gamma(input, generator=None):
-    """Gamma numbers of rate 1 with concentrations `input`, drawn by rejection (torch._standard_gamma)."""
+    """Gamma samples of rate 1 with concentrations `input`, by rejection sampling (torch._standard_gamma)."""
     return apply(StandardGammaBackward0, (input,), generator)
 
 
@@ -498,7 +498,7 @@ def _standard_gamma_grad(input, output):
 
 @function(method=False)
 def _sample_dirichlet(input, generator=None):
-    """Vectors of the simplex with concentrations `input`, made of gamma numbers (torch._sample_dirichlet)."""
+    """Dirichlet samples with concentrations `input`, made from gamma samples (torch._sample_dirichlet)."""
     a = input._data
     if a.dtype.kind != "f":
         raise not_for(a.dtype, "dirichlet")

@@ -1,7 +1,7 @@
-"""A tensor and a plain number, as PyTorch's own code records them: one edge, and the number kept as it is.
+"""A tensor and a plain number, as PyTorch's C++ code records them: one edge, and the number saved as a number.
 
-In Python `x * 0.9` makes the number a tensor first (MulBackward0, with an edge for it). The C++ code behind cross_entropy with
-label smoothing, for instance, does not, and neither do the formulas of VJPs (see autograd/formulas.py).
+In Python, `x * 0.9` first makes the number a tensor (MulBackward0, with an edge for it). C++ code, such as cross_entropy with label
+smoothing, does not, and neither do the formulas of VJPs (see autograd/formulas.py).
 """
 
 import numpy as np

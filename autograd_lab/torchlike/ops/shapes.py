@@ -50,7 +50,7 @@ def dim_of(dim, ndim):
 
 
 def sizes_of(args, name="shape"):
-    """The ints a user gave as f(2, 3), f((2, 3)) or f(torch.Size(...))."""
+    """The ints of a call f(2, 3), f((2, 3)) or f(torch.Size(...))."""
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
     for n in args:
@@ -73,7 +73,7 @@ def dims_of(dims, ndim):
 
 
 def strided(x, shape, strides):
-    """A writable view of the array `x` from its first element on, with byte strides of its own."""
+    """A writable view of the array `x` from its first element on, with the given byte strides."""
     if x.flags.c_contiguous and x.size:
         return np.ndarray(shape, x.dtype, x, 0, strides)
     return np.lib.stride_tricks.as_strided(x, shape, strides)
@@ -87,7 +87,7 @@ def placed(g, shape, index):
 
 
 def unsqueeze_to(g, dims, shape):
-    """`g` with the dims of size one back that squeeze took away."""
+    """`g` with the dims of size one that squeeze removed."""
     if not isinstance(g, Variable):
         return g.reshape(shape)
     for d in dims:
@@ -117,7 +117,7 @@ def cast(g, np_dtype):
 class ShapeRule(Rule):
     """A rule whose plain values are dims, sizes and positions, which PyTorch keeps as unsigned numbers.
 
-    hides  which of `keeps` are our own and not to be listed among the `_saved_` attributes
+    hides  which of `keeps` are our own and not listed among the `_saved_` attributes
     """
 
     hides: tuple = ()
@@ -154,7 +154,7 @@ class UnsafeViewBackward0(ViewBackward0):
 
 
 def infer_size(shape, numel):
-    """`shape` with its -1 worked out. Raises RuntimeError if it does not hold `numel` elements."""
+    """`shape` with its -1 resolved. Raises RuntimeError if it does not have `numel` elements."""
     unknown = -1
     known = 1
     for i, n in enumerate(shape):
@@ -179,7 +179,7 @@ def infer_size(shape, numel):
 
 
 def reshaped(x, shape):
-    """The array `x` in another shape over the same memory, or None if only a copy can have that shape."""
+    """The array `x` in another shape over the same memory, or None if that needs a copy."""
     y = x.reshape(shape)
     return y if x.flags.c_contiguous or not x.size or np.may_share_memory(x, y) else None
 
@@ -241,7 +241,7 @@ def _view_as_dtype(t, dtype):
 
 @function
 def reshape(input, *sizes, shape=None):
-    """The elements in another shape: a view where the strides allow it, else a copy (torch.reshape)."""
+    """The elements in another shape: a view if the strides allow it, otherwise a copy (torch.reshape)."""
     if sizes and shape is not None:
         raise TypeError("reshape() got multiple values for argument 'shape'")
     shape = sizes if shape is None else (shape,)
@@ -275,7 +275,7 @@ def ravel(input):
 
 @function
 def flatten(input, start_dim=0, end_dim=-1):
-    """The dims from start_dim to end_dim made one (torch.flatten); the tensor itself if that is one already."""
+    """Merge the dims from start_dim to end_dim (torch.flatten); the tensor itself if that is one dim already."""
     shape = input._data.shape
     start, end = dim_of(start_dim, len(shape)), dim_of(end_dim, len(shape))
     if start > end:
@@ -397,7 +397,7 @@ def squeeze_(self, dim=None):
 
 
 def reshape_in_place(name, rule, t, data, *args):
-    """Give the tensor `t` itself the array `data`, a view of its own: the operation `name`."""
+    """Give the tensor `t` itself the array `data`, a view of its own array: the operation `name`."""
     check_writable(t)
     state = THREAD.state
     node = None
@@ -578,7 +578,7 @@ def permute(input, *dims, **named):
 
 @function
 def movedim(input, source, destination):
-    """Some dims moved to other places, the rest keeping their order (torch.movedim)."""
+    """Move some dims to other positions; the rest keep their order (torch.movedim)."""
     n = input._data.ndim
     given = [list(d) if isinstance(d, (tuple, list)) else [d] for d in (source, destination)]
     if len(given[0]) != len(given[1]):
@@ -672,7 +672,7 @@ METHODS["real"] = property(lambda self: self, doc="The tensor itself: there are 
 
 @method
 def expand(self, *size, **named):
-    """Dims of size one repeated without a copy, and new dims in front; -1 leaves a size (torch.Tensor.expand)."""
+    """Repeat dims of size one without copying, and add new dims in front; -1 keeps a size (torch.Tensor.expand)."""
     size = sizes_of(size or (named["size"],), "size")
     x = self._array()
     lead = len(size) - x.ndim
@@ -759,7 +759,7 @@ def owner_of(x):
     while True:
         base = x.base
         if not isinstance(base, np.ndarray):
-            base = getattr(base, "base", None)  # np.lib.stride_tricks puts an object of its own in between
+            base = getattr(base, "base", None)  # np.lib.stride_tricks inserts an object of its own
             if not isinstance(base, np.ndarray):
                 return x
         x = base
@@ -771,7 +771,7 @@ def storage_of(x):
 
 
 def offset_of(x):
-    """Where the array `x` begins in its storage, in elements."""
+    """The offset of the array `x` in its storage, in elements."""
     owner = owner_of(x)
     return 0 if owner is x else (address_of(x) - address_of(owner)) // x.itemsize
 
@@ -812,16 +812,14 @@ METHODS["nelement"] = numel
 
 @method
 def stride(self, dim=None):
-    """How many elements of memory lie between neighbours along each dim, or along one."""
+    """The strides in elements, along each dim or along one."""
     x = self._data
     steps = _strides(x) if isinstance(x, np.ndarray) else ()
     return steps if dim is None else steps[dim_of(dim, len(steps))]
 
 
 def _strides(x):
-    """The strides in elements. NumPy leaves those of a dim of size one, and of a new array without elements, open;
-    PyTorch counts them as contiguous.
-    """
+    """The strides in elements. In NumPy those of dims of size one, and of new empty arrays, are arbitrary; in PyTorch they are contiguous."""
     steps = [0] * x.ndim
     new = not x.size and not any(x.strides)
     following = 1
@@ -836,20 +834,20 @@ def _strides(x):
 
 @method
 def storage_offset(self):
-    """Where in the memory the first element lies."""
+    """The offset of the first element in the memory."""
     offset = offset_of(self._array())
     return offset - start_of(self) if WATCHERS else offset
 
 
 @method
 def _storage_offset(self):
-    """The same whoever looks on: of an entry of a batch, where it lies in the memory of the whole batch."""
+    """The same without telling a watcher; for an entry of a batch, its offset in the memory of the whole batch."""
     return offset_of(self._array())
 
 
 @method
 def is_contiguous(self, memory_format=None):
-    """Whether the elements lie in memory in row-major order (or that of `memory_format`) without gaps."""
+    """Whether the elements are in row-major order (or that of `memory_format`) without gaps."""
     return not isinstance(self._data, np.ndarray) or (memory_format or contiguous_format).holds(self._data)
 
 
@@ -909,7 +907,7 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename, shared=False, nbytes=0):
-        """The bytes of a file, read when they are asked for. What is written to them stays here, and the file as it is."""
+        """The bytes of a file, read on demand. Writes to them do not change the file."""
         if shared:
             raise NotImplementedError("UntypedStorage.from_file(shared=True): autograd_lab writes to no file")
         return cls(np.memmap(filename, np.uint8, "c", shape=(nbytes,)))
@@ -920,7 +918,7 @@ class UntypedStorage:
         if i.step not in (None, 1):
             raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
         part = type(self).__new__(type(self))
-        part._memory = np.asarray(memoryview(self._memory[i]))  # the same memory, and no view of the whole
+        part._memory = np.asarray(memoryview(self._memory[i]))  # the same memory, but not a view of it
         return part
 
     def __setitem__(self, i, value):
@@ -995,7 +993,7 @@ def resize_(self, *size, memory_format=None):
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
     if size == self._data.shape and memory_format is None:
-        return self  # and its strides stay what they are
+        return self  # and its strides stay the same
     order = (memory_format or contiguous_format).order(len(size))
     bump_version(self)
     memory, start = storage_of(self._array()), offset_of(self._array())
@@ -1008,12 +1006,12 @@ def resize_(self, *size, memory_format=None):
 
 @method
 def set_(self, source=None, storage_offset=0, size=None, stride=None):
-    """Let the tensor be what `source` is: the same memory, seen with the same size and strides, or with those that are given.
+    """Make the tensor share the memory of `source`, with the same size and strides, or with the given ones.
 
-    source    a tensor, or the storage of one; without it the tensor is empty afterwards
+    source    a tensor, or a storage; without it the tensor becomes empty
 
-    A memory that is too small is replaced by a larger one. Raises RuntimeError for another type, and for what does not lie in
-    memory; NotImplementedError where PyTorch would record it, as a node that has no derivative.
+    Memory that is too small is replaced by a larger one. Raises RuntimeError for another type and for a geometry outside of memory;
+    NotImplementedError where PyTorch would record it as a node without a derivative.
     """
     kind, memory = self._data.dtype, getattr(source, "_memory", None)
     if memory is None:

@@ -70,7 +70,7 @@ class SliceBackwardBackward0(ShapeRule):
 
 
 class AliasBackward0(ShapeRule):
-    """The same tensor once more, as x[...] gives it.
+    """An alias of the tensor, as x[...] returns it.
 
     Math: y = a.   VJP: g.   Shapes: the same.   Saves: nothing.   PyTorch: alias
     """
@@ -272,7 +272,7 @@ def _split(self, split_size, dim=0):
 
 @function
 def unsafe_split(tensor, split_size, dim=0):
-    """Pieces of equal length along `dim`, as tensors of their own (torch.unsafe_split)."""
+    """Pieces of equal length along `dim`, each writable in place (torch.unsafe_split)."""
     shape = tensor._data.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -284,7 +284,7 @@ def unsafe_split(tensor, split_size, dim=0):
 
 @function
 def unsafe_chunk(input, chunks, dim=0):
-    """At most `chunks` pieces of equal length along `dim`, as tensors of their own (torch.unsafe_chunk)."""
+    """At most `chunks` pieces of equal length along `dim`, each writable in place (torch.unsafe_chunk)."""
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     if not input._data.ndim:
@@ -296,7 +296,7 @@ def unsafe_chunk(input, chunks, dim=0):
 
 
 def _given_lengths(input, split_sizes, dim):
-    """The lengths of the pieces as a tuple of ints, which must make up the dim."""
+    """The lengths of the pieces as a tuple of ints, which must sum to the size of the dim."""
     shape = input._data.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -323,7 +323,7 @@ def split_with_sizes(input, split_sizes, dim=0):
 
 @function
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
-    """Pieces of given lengths along `dim`, as tensors of their own (torch.unsafe_split_with_sizes)."""
+    """Pieces of given lengths along `dim`, each writable in place (torch.unsafe_split_with_sizes)."""
     sizes = _given_lengths(input, split_sizes, dim)
     return apply(UnsafeSplitWithSizesBackward0, (input,), sizes, dim)
 
@@ -530,7 +530,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
-        turn = shape[1] + 1  # a row is left out before the diagonal starts again
+        turn = shape[1] + 1  # a row is skipped before the diagonal starts again
         starts = range(0, shape[0], turn)
     else:
         starts = (0,)
@@ -640,7 +640,7 @@ def _strided_of(input, size, stride, storage_offset):
 
 @function
 def as_strided(input, size, stride, storage_offset=None):
-    """A view of the memory with a size, strides and an offset of its own (torch.as_strided)."""
+    """A view of the memory with the given size, strides and offset (torch.as_strided)."""
     if storage_offset is not None and WATCHERS:
         storage_offset += start_of(input)
     data, size, stride = _strided_of(input, size, stride, storage_offset)

@@ -1,4 +1,4 @@
-"""Rules that put numbers in order, or look one up by its rank: sort, topk, median, quantile, unique, searching."""
+"""Rules that sort, or select by rank: sort, topk, median, quantile, unique, searching."""
 
 import math
 
@@ -135,7 +135,7 @@ class KthvalueBackward0(Selection):
 
 
 def _ranked(x, dim, keepdim, rank):
-    """The element whose rank along `dim` is rank(x), an int or an array of one for each row."""
+    """The element whose rank along `dim` is rank(x): an int, or an array with one rank for each row."""
     if not x.ndim:
         return x, np.int64(0)
     dim = wrap_dim(dim, x.ndim)
@@ -159,7 +159,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 
 
 def _middle(x, dim):
-    """The rank of the lower median of each row; a row with nan has nan for its median, so the rank of the first nan."""
+    """The rank of the lower median of each row; the median of a row with nan is nan, so then the rank of the first nan."""
     n = x.shape[dim]
     numbers = n - np.isnan(x).sum(axis=dim, keepdims=True) if x.dtype.kind == "f" else np.asarray(n)
     return np.where(numbers < n, numbers, (n - 1) // 2)
@@ -268,7 +268,7 @@ class ModeBackward0(Selection):
 
 
 def _end_of_longest_run(x, dim):
-    """Where the longest run of equal elements ends in each row of the sorted `x`."""
+    """The end of the longest run of equal elements in each row of the sorted `x`."""
     rows = np.moveaxis(x, dim, -1)
     n = rows.shape[-1]
     starts = np.where(rows[..., 1:] != rows[..., :-1], np.arange(1, n), 0)
@@ -337,7 +337,7 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
 
 
 def _quantile_positions(x, q, ignore_nan):
-    """Where in each sorted row of `x` the quantiles `q` lie, as a tensor of fractions; nan is at the end of a row."""
+    """The fractional positions of the quantiles `q` in each sorted row of `x`, as a tensor; nan is at the end of a row."""
     last = x.shape[-1] - 1
     nans = np.isnan(x).sum(axis=-1, keepdims=True)
     if ignore_nan:
@@ -451,9 +451,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 
 def _unique_beside_nan(x, dim):
-    """(values, inverse, counts) of slices with nan in them, which is neither less nor more than any number.
+    """(values, inverse, counts) of slices that contain nan, which is neither less nor greater than any number.
 
-    So their order is what the sort of C++'s library makes of that: insertion, for as few as 16. Of more it is anyone's guess.
+    So their order is that of std::sort: insertion sort up to 16 slices, unspecified beyond.
     """
     rows = np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
     order = []
@@ -508,7 +508,7 @@ def _check_sorter(begin, edges, sorter):
 
 @function
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
-    """Where each element of `input` would be put into `sorted_sequence` to keep it in order (torch.searchsorted)."""
+    """The position at which to insert each element of `input` into `sorted_sequence` to keep it sorted (torch.searchsorted)."""
     begin = "torch.searchsorted(): "
     if side not in (None, "left", "right"):
         raise RuntimeError(f"{begin}side can only be 'left' or 'right' but got {side}")
@@ -561,7 +561,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 
 @function(method=False)
 def bucketize(input, boundaries, *, out_int32=False, right=False):
-    """Which bucket between the `boundaries` each element falls into (torch.bucketize)."""
+    """The bucket between the `boundaries` of each element (torch.bucketize)."""
     if boundaries._data.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._data.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -617,7 +617,7 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
     bins     a number of equal bins of `range` (low, high), by default that of the elements; or a tensor with the edges
     weight   what each element counts;  density: the counts as a density, whose integral is one
 
-    The last bin holds its upper edge too. Elements outside, and nan, count nowhere. PyTorch has no derivative for it.
+    The last bin includes its upper edge. Elements outside, and nan, are not counted. PyTorch has no derivative for it.
     Raises RuntimeError if the edges, the range or the weight do not fit, NotImplementedError for elements that are not
     floats, and for float16 with a number of bins.
     """

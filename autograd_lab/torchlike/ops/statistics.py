@@ -1,4 +1,4 @@
-"""Functions made of others (covariance, areas under curves), and renorm."""
+"""Composed functions (covariance, areas under curves), and renorm."""
 
 import numpy as np
 
@@ -234,8 +234,8 @@ for _name in (
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """The slopes along some dims (all of them), by central differences inside and one-sided ones at the ends (torch.gradient).
 
-    spacing     the distance of neighbours: a number, one for each dim, or the coordinates along each dim, as tensors
-    edge_order  1 or 2: how many neighbours the slope at an end is made of
+    spacing     the distance between neighbors: a number, one for each dim, or the coordinates along each dim, as tensors
+    edge_order  1 or 2: how many neighbors the slope at an end uses
     Raises RuntimeError for a spacing that does not fit the dims or has several, and for dims with fewer than edge_order + 1 entries.
     """
     if input._data.dtype.name == "uint8":

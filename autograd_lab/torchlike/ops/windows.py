@@ -1,6 +1,6 @@
-"""Windows: weights that rise from a border to the middle and fall again, made of numbers alone (torch.hann_window and others).
+"""Window functions: weights that rise from the border to the middle and fall again (torch.hann_window and others).
 
-`periodic`: the first `window_length` of a window with one weight more, so that repeated windows join.
+`periodic`: the first `window_length` weights of a window with one more, so that repeated windows join smoothly.
 """
 
 import math
@@ -15,7 +15,7 @@ from .rule import FUNCTIONS
 
 
 def _window(name, parameters, fn):
-    """Make a window function: `fn(k, n, *settings)` gives the weights at the places `k` of `n`, which are at least two.
+    """Make a window function: `fn(k, n, *settings)` returns the weights at the positions `k` of `n`, at least two.
 
     parameters  {name of a setting: its default}, given after `periodic`
     """

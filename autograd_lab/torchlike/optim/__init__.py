@@ -1,11 +1,11 @@
-"""torch.optim: what changes parameters by their gradients, and how fast."""
+"""torch.optim: optimizers and learning rate schedules."""
 
 from typing import TYPE_CHECKING
 
 from ...loading import late as _late
 from ..world.missing import finder
 
-if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
+if TYPE_CHECKING:  # loading/table.py is generated from this: names that are loaded lazily
     from . import lr_scheduler, swa_utils
     from .further import ASGD, Adafactor, NAdam, RAdam, Rprop
     from .lbfgs import LBFGS

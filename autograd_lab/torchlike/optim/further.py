@@ -1,4 +1,4 @@
-"""More optimizers, written as those of optimizers.py: NAdam, RAdam, Rprop, ASGD, Adafactor."""
+"""More optimizers in the style of optimizers.py: NAdam, RAdam, Rprop, ASGD, Adafactor."""
 
 import numpy as np
 
@@ -64,9 +64,9 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Rectified Adam: while the second moment rests on too few gradients, x <- x - lr m / c1; then Adam's step, rectified.
+    """Rectified Adam: while the second moment averages too few gradients, x <- x - lr m / c1; then Adam's step, rectified.
 
-    rho = rho_inf - 2 t beta2^t / c2 says how many gradients the mean of g^2 rests on; above 5 the step is Adam's times
+    rho = rho_inf - 2 t beta2^t / c2 is the number of gradients behind the mean of g^2; above 5 the step is Adam's times
     sqrt((rho - 4)(rho - 2) rho_inf / ((rho_inf - 4)(rho_inf - 2) rho)).   PyTorch: torch.optim.RAdam
     """
 
@@ -113,9 +113,9 @@ class RAdam(Optimizer):
 
 
 class Rprop(Optimizer):
-    """Resilient backpropagation: only the gradient's sign counts, and every element has a step size of its own.
+    """Resilient backpropagation: only the gradient's sign counts, and every element has its own step size.
 
-    The step size grows by etas[1] while the sign stays, shrinks by etas[0] where it turned (and that element waits one turn).
+    The step size grows by etas[1] while the sign stays, and shrinks by etas[0] when it flips (and that element skips one step).
     PyTorch: torch.optim.Rprop
     """
 
@@ -155,7 +155,7 @@ class Rprop(Optimizer):
 
 
 class ASGD(Optimizer):
-    """Averaged stochastic gradient descent: plain steps whose rate falls, and the mean of the weights, in state["ax"].
+    """Averaged stochastic gradient descent: plain steps with a decaying rate, and the average of the weights in state["ax"].
 
     x <- (1 - lambd eta) x - eta g with eta = lr / (1 + lambd lr t)^alpha; averaging starts after t0 steps.
     PyTorch: torch.optim.ASGD
@@ -210,9 +210,9 @@ class ASGD(Optimizer):
 
 
 class Adafactor(Optimizer):
-    """Adam's idea with little memory: of a matrix's mean g^2 only the rows' and the columns' means are kept.
+    """Adam with little memory: for a matrix, only the row and column means of g^2 are stored.
 
-    The step is relative to the parameter's own size, and its root mean square is held to `d`.   PyTorch: torch.optim.Adafactor
+    The step is relative to the parameter's own size, and its root mean square is limited to `d`.   PyTorch: torch.optim.Adafactor
     """
 
     def __init__(

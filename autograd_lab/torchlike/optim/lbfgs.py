@@ -1,4 +1,4 @@
-"""L-BFGS: quasi-Newton steps from the last few changes of the gradient, with a line search if asked for."""
+"""L-BFGS: quasi-Newton steps from the last few changes of the gradient, with an optional line search."""
 
 import math
 
@@ -121,7 +121,7 @@ class LBFGS(Optimizer):
         return first_loss
 
     def _gradient(self):
-        """All gradients as one vector, zeros where there is none."""
+        """All gradients as one vector, with zeros for missing ones."""
         return np.concatenate(
             [
                 np.zeros(p._data.size, p._data.dtype) if p.grad is None else p.grad._data.reshape(-1)
@@ -130,7 +130,7 @@ class LBFGS(Optimizer):
         )
 
     def _move(self, t, d):
-        """Go t times d: x <- x + t d."""
+        """Move the parameters: x <- x + t d."""
         start = 0
         for p in self._params:
             x = p._array()
@@ -150,7 +150,7 @@ class _Pairs:
         self.scale = _plain(state.get("H_diag", 1))
 
     def add(self, y, s):
-        """Take in one more pair, unless the curvature along it is not positive; the oldest goes if there are too many."""
+        """Add a pair, unless the curvature along it is not positive; drops the oldest if there are too many."""
         curvature = y.dot(s)
         if not curvature > 1e-10:
             return
@@ -161,7 +161,7 @@ class _Pairs:
         self.scale = curvature / y.dot(y)
 
     def direction(self, g):
-        """-H g by the two loops, through the pairs from the newest to the oldest and back, and the share of each pair."""
+        """-H g by the two-loop recursion, through the pairs from newest to oldest and back, and the coefficient of each pair."""
         q, shares = -g, []
         for y, s, weight in zip(self.y[::-1], self.s[::-1], self.weights[::-1], strict=True):
             shares.append(s.dot(q) * weight)
@@ -179,7 +179,7 @@ class _Pairs:
 
 
 def _plain(value):
-    """A tensor's array; anything else as it is."""
+    """A tensor's array; anything else unchanged."""
     return value._data if isinstance(value, Variable) else value
 
 
@@ -189,7 +189,7 @@ def _like(number, array):
 
 
 def cubic_minimum(x1, f1, g1, x2, f2, g2, bounds=None):
-    """Where the cubic through two points with these slopes is least, held within bounds (the points, if not given)."""
+    """The minimizer of the cubic through two points with these slopes, clamped to bounds (default: the points)."""
     low, high = bounds or (min(x1, x2), max(x1, x2))
     if x1 > x2:
         (x1, f1, g1), (x2, f2, g2) = (x2, f2, g2), (x1, f1, g1)
@@ -242,7 +242,7 @@ def strong_wolfe(try_step, t, d, f, g, slope, smallest, c1=1e-4, c2=0.9, most=25
         margin = 0.1 * (right - left)
         if (
             min(right - t, t - left) < margin
-        ):  # too near an end: twice in a row, or at the end, it is moved inward
+        ):  # too close to an end: if that happens twice in a row, or at the end itself, move it inward
             if stuck or t >= right or t <= left:
                 t = right - margin if abs(t - right) < abs(t - left) else left + margin
                 stuck = False

@@ -23,14 +23,14 @@ _ORDER = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-
 
 
 def _own(rate):
-    """A rate that a step does not change: a tensor is written in place."""
+    """A copy of a rate that a step cannot change: tensors are written in place."""
     return rate.clone() if isinstance(rate, Variable) else rate
 
 
 class LRScheduler:
-    """The base: `step()` sets the rate of every group to what `get_lr()` says.
+    """The base class: `step()` sets the rate of every group to the result of `get_lr()`.
 
-    `get_lr` may use `self.last_epoch`, `self.base_lrs`, and the present rates in the groups.
+    `get_lr` may use `self.last_epoch`, `self.base_lrs`, and the current rates in the groups.
     """
 
     _get_lr_called_within_step = False
@@ -64,15 +64,15 @@ class LRScheduler:
         self._is_initial = False
 
     def state_dict(self):
-        """All settings but the optimizer."""
+        """All settings except the optimizer."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave."""
+        """Load the result of state_dict()."""
         self.__dict__.update(state_dict)
 
     def get_last_lr(self):
-        """The rates set last."""
+        """The rates that were last set."""
         return self._last_lr
 
     def get_lr(self):
@@ -136,7 +136,7 @@ _LRScheduler = LRScheduler
 
 
 def set_rate(group, lr):
-    """Set the rate of a group; a tensor that holds it keeps its identity."""
+    """Set the rate of a group; if it is a tensor, in place."""
     if hasattr(group["lr"], "fill_"):
         group["lr"].fill_(lr)
     else:
@@ -144,7 +144,7 @@ def set_rate(group, lr):
 
 
 def _note_steps(optimizer):
-    """Let the optimizer remember that `step` was called, to warn of the wrong order."""
+    """Make the optimizer note that `step` was called, to warn about the wrong order."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     step = type(optimizer).step
@@ -183,7 +183,7 @@ class LambdaLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave."""
+        """Load the result of state_dict()."""
         state = dict(state_dict)
         for fn, values in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if values is not None:
@@ -197,7 +197,7 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The present rate times a function of the epoch."""
+    """The current rate times a function of the epoch."""
 
     def get_lr(self):
         """The rates of this epoch."""
@@ -316,7 +316,7 @@ class LinearLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """A rate that falls to zero as a power of the time left."""
+    """A rate that decays to zero as a power of the time left."""
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters, self.power = total_iters, power
@@ -372,7 +372,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """CosineAnnealingLR that starts again after T_0 epochs, then after T_mult times as many, and so on."""
+    """CosineAnnealingLR that restarts after T_0 epochs, then after T_mult times as many, and so on."""
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
         if not isinstance(T_0, int) or T_0 <= 0:
@@ -519,8 +519,8 @@ class OneCycleLR(LRScheduler):
 class CyclicLR(LRScheduler):
     """Up and down between base_lr and max_lr, step_size_up steps up and step_size_down (or as many) down, again and again.
 
-    mode "triangular": every cycle alike; "triangular2": each half as high as the last; "exp_range": the height falls by
-    `gamma` every step. scale_fn(number of the cycle, or of the step if scale_mode="iterations") says otherwise.
+    mode "triangular": all cycles alike; "triangular2": each half as high as the last; "exp_range": the height decays by `gamma` every step.
+    scale_fn(cycle, or step if scale_mode="iterations") overrides the mode.
     """
 
     def __init__(
@@ -572,7 +572,7 @@ class CyclicLR(LRScheduler):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x):
-        """How high the cycle (or step) number x goes, as a part of the full height."""
+        """The relative height of cycle (or step) x."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         if self.mode == "exp_range":
@@ -593,7 +593,7 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * part for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
     def state_dict(self):
-        """Everything but the optimizer; a scale_fn of one's own only if it is an object with attributes."""
+        """Everything except the optimizer; a custom scale_fn only if it is an object with attributes."""
         state = super().state_dict()
         fn = state.pop("_scale_fn_custom")
         plain = fn is None or isinstance(fn, types.FunctionType)
@@ -601,7 +601,7 @@ class CyclicLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave."""
+        """Load the result of state_dict()."""
         state_dict = dict(state_dict)
         attributes = state_dict.pop("_scale_fn_custom")
         super().load_state_dict(state_dict)
@@ -622,7 +622,7 @@ def _for_groups(name, value, groups):
 
 
 def _has_beta1(optimizer):
-    """Whether an optimizer's momentum is the first of its betas. Raises ValueError if it has neither."""
+    """Whether an optimizer's momentum is its first beta. Raises ValueError if it has neither."""
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
@@ -636,7 +636,7 @@ def _set_momentum(group, value, as_beta1):
 
 
 class _Several(LRScheduler):
-    """What schedulers made of schedulers share: all of one optimizer, and their states in the state."""
+    """The common base of composite schedulers: all of one optimizer, with their states in the state."""
 
     def _take(self, schedulers, optimizer, nothing):
         name = type(self).__name__
@@ -666,7 +666,7 @@ class _Several(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave."""
+        """Load the result of state_dict()."""
         state = dict(state_dict)
         for scheduler, inner in zip(self._schedulers, state.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(inner)
@@ -711,7 +711,7 @@ class SequentialLR(_Several):
 
 
 class ChainedScheduler(_Several):
-    """Several schedulers at once, each changing the rate the others left."""
+    """Several schedulers at once, each changing the rate that the previous one set."""
 
     def __init__(self, schedulers, optimizer=None):
         self._take(schedulers, optimizer, " to be chained")
@@ -725,7 +725,7 @@ class ChainedScheduler(_Several):
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times a factor whenever a metric has not got better for `patience` epochs."""
+    """Multiplies the rate by a factor whenever a metric has not improved for `patience` epochs."""
 
     def __init__(
         self,
@@ -806,7 +806,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self):
-        """Whether a reduction is too recent for another."""
+        """Whether the last reduction is too recent for another."""
         return self.cooldown_counter > 0
 
     def _is_better(self, a, best):
@@ -817,7 +817,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
 
     def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave."""
+        """Load the result of state_dict()."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 

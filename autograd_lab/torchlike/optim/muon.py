@@ -1,7 +1,7 @@
-"""Muon: momentum whose matrix is made nearly orthogonal before it moves the weights.
+"""Muon: momentum that is nearly orthogonalized before it updates the weights.
 
-PyTorch computes the orthogonal matrix in bfloat16, on the CPU as well: products are summed in float32 and their results rounded to
-16 bits. NumPy has no such type; float32 arrays rounded after every operation hold the same numbers.
+PyTorch computes the orthogonal matrix in bfloat16, even on the CPU: products are summed in float32 and the results rounded to 16 bits.
+NumPy has no such type, but float32 arrays rounded after every operation hold the same numbers.
 """
 
 import math
@@ -21,10 +21,10 @@ def rounded(x):
 
 
 def orthogonal(matrix, coefficients, steps, eps):
-    """The nearest matrix with orthonormal rows (or columns), roughly: Newton and Schulz's iteration in bfloat16.
+    """Roughly the nearest matrix with orthonormal rows (or columns): Newton-Schulz iteration in bfloat16.
 
     coefficients  a, b, c: each step makes X of shape (n, m), n <= m, into (a + b (X X^T) + c (X X^T)^2) X
-    eps           the least norm that the matrix is divided by at the start
+    eps           the smallest norm by which the matrix is divided at the start
     """
     a, b, c = (np.float32(k) for k in coefficients)
     x = rounded(matrix)
@@ -38,7 +38,7 @@ def orthogonal(matrix, coefficients, steps, eps):
 
 
 class Muon(Optimizer):
-    """Momentum made orthogonal: b <- lerp(b, g, 1 - m), x <- x - lr decay x - lr' O(lerp(g, b, m)), O being `orthogonal`.
+    """Orthogonalized momentum: b <- lerp(b, g, 1 - m), x <- x - lr decay x - lr' O(lerp(g, b, m)) with O = `orthogonal`.
 
     Without Nesterov it is O(b). lr' is lr times sqrt(max(1, rows / columns)), or with adjust_lr_fn="match_rms_adamw"
     lr 0.2 sqrt(max(rows, columns)). Parameters must be matrices.   PyTorch: torch.optim.Muon

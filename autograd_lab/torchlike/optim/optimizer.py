@@ -1,4 +1,4 @@
-"""What every optimizer shares: groups of parameters with their settings, a state for each parameter, and `step`."""
+"""The base of all optimizers: groups of parameters with their settings, a state for each parameter, and `step`."""
 
 import warnings
 from collections import defaultdict
@@ -19,7 +19,7 @@ from ..tensor import Tensor
 
 
 class _RequiredParameter:
-    """What older optimizers give as the default of a setting that has none."""
+    """What older optimizers use as the default of a required setting."""
 
     def __repr__(self):
         return "<required parameter>"
@@ -31,8 +31,8 @@ required = _RequiredParameter()
 class Optimizer:
     """Changes parameters by their gradients (torch.optim.Optimizer).
 
-    params    tensors, (name, tensor) pairs, or dicts {"params": ..., "lr": ...} with settings of their own
-    defaults  the settings of groups that do not say otherwise
+    params    tensors, (name, tensor) pairs, or dicts {"params": ..., "lr": ...} with their own settings
+    defaults  the default settings of groups
 
     A subclass defines `update(group, p, x, g)`: change the array x of parameter p in place by its gradient g. With
     `differentiable` the step is recorded: x is then p itself and g its gradient, as Tensors, and the formula serves both.
@@ -74,7 +74,7 @@ class Optimizer:
             cls.step = _with_hooks(cls.__dict__["step"])
 
     def add_param_group(self, param_group):
-        """Add parameters, perhaps with settings of their own; missing settings are the defaults."""
+        """Add parameters, optionally with their own settings; missing settings get the defaults."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = param_group["params"]
@@ -129,7 +129,7 @@ class Optimizer:
         self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none=True):
-        """Forget all gradients, or fill them with zeros."""
+        """Clear all gradients, or fill them with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
                 meta = p._meta
@@ -193,15 +193,15 @@ class Optimizer:
                     watch.written(self.rule, (p, grad), p, None, type(self).__name__)
 
     def _check_capturable(self, group):
-        """Raise AssertionError, as PyTorch does when it comes to a step on the CPU."""
+        """Raise PyTorch's AssertionError for such a step on the CPU."""
         if group.get("capturable") and any(p.grad is not None for p in group["params"]):
             raise AssertionError(
                 f"If capturable=True, {self.captured} must be on supported devices: "
                 "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
             )
 
-    captured = "params and state_steps"  # what a graph of a GPU would have to hold
-    rule = AddBackward0  # what a recorder shows as the operation that wrote to the parameter
+    captured = "params and state_steps"  # what a CUDA graph would have to contain
+    rule = AddBackward0  # the name of the write to the parameter in recordings
 
     def update(self, group, p, x, g):
         """One parameter's step: change its array `x` (or itself) in place by the gradient `g`."""
@@ -231,7 +231,7 @@ class Optimizer:
         return out
 
     def load_state_dict(self, state_dict):
-        """Take over the state and settings that another optimizer's state_dict() gave."""
+        """Load the state and settings from another optimizer's state_dict()."""
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
@@ -258,7 +258,7 @@ class Optimizer:
                 state[key] = value
         for group, settings in zip(groups, saved, strict=True):
             settings["params"] = group["params"]
-            for key, off in _NEWER.items():  # what optimizers of older versions did not have
+            for key, off in _NEWER.items():  # settings that older versions did not have
                 if key in self.defaults:
                     settings.setdefault(key, off)
             if "param_names" in group:
@@ -313,11 +313,11 @@ _NEWER = dict.fromkeys(("amsgrad", "capturable", "differentiable", "maximize", "
     "foreach": None,
     "fused": None,
 }
-"""Settings that an older state_dict may lack, and what they are then."""
+"""Settings that an older state_dict may lack, with their values."""
 
 
 GLOBAL_STEP_PRE_HOOKS, GLOBAL_STEP_POST_HOOKS = HookDict(), HookDict()
-"""Hooks of every optimizer."""
+"""Hooks of all optimizers."""
 
 
 def register_optimizer_step_pre_hook(hook):
@@ -336,7 +336,7 @@ def _with_hooks(step):
     @wraps(step)
     def call(self, *args, **kwargs):
         before = self.__dict__.get("_optimizer_step_pre_hooks")
-        if before is None:  # one that wraps another and has not called __init__
+        if before is None:  # a wrapper of another optimizer that has not called __init__
             return step(self, *args, **kwargs)
         after = self._optimizer_step_post_hooks
         if not (before or after or GLOBAL_STEP_PRE_HOOKS or GLOBAL_STEP_POST_HOOKS):
@@ -362,10 +362,10 @@ Optimizer.step = _with_hooks(Optimizer.step)
 
 
 def _cast(param, value, key=None):
-    """A loaded state for `param`: floating tensors in its type (but `step` as it is), everything else as it is."""
+    """A loaded state for `param`: floating tensors converted to its type (except `step`), everything else unchanged."""
     if isinstance(value, Tensor):
         return value if key == "step" or not param.is_floating_point() else value.to(param.dtype)
-    if key == "step" and isinstance(value, (int, float)):  # as older versions kept it
+    if key == "step" and isinstance(value, (int, float)):  # as older versions stored it
         return counter(value)
     if isinstance(value, dict):
         return {k: _cast(param, v, k) for k, v in value.items()}
@@ -392,7 +392,7 @@ def count(step):
 
 
 def scalar(value):
-    """A setting that may be a one-element tensor, or a pair of them, in numbers; anything else as it is."""
+    """A setting that may be a one-element tensor, or a pair of them, as numbers; anything else unchanged."""
     if isinstance(value, Tensor):
         return value.item() if value.numel() == 1 else value
     return tuple([scalar(v) for v in value]) if type(value) is tuple else value
@@ -404,24 +404,24 @@ def numbers_of(group):
 
 
 def chosen(names, arguments):
-    """{name: value} of an optimizer's settings: `names` in PyTorch's order, `arguments` the locals() of its __init__."""
+    """{name: value} of an optimizer's settings: `names` in PyTorch's order, `arguments` are the locals() of its __init__."""
     return {name: arguments[name] for name in names.split()}
 
 
 def _shown(step, optimizer):
-    """The method `step` as Python shows a function; PyTorch's optimizers have one each, ours share that of Optimizer."""
+    """The repr of the method `step`; PyTorch's optimizers have one each, ours share that of Optimizer."""
     if step.__qualname__ != "Optimizer.step":
         return repr(step)
     return f"<function {type(optimizer).__name__}.step at {hex(id(step))}>"
 
 
 def check_rate(lr):
-    """Raise ValueError, in PyTorch's words, for a learning rate that no optimizer can have."""
+    """Raise PyTorch's ValueError for an invalid learning rate."""
     if isinstance(lr, Tensor):
         require(lr.numel() == 1, "Tensor lr must be 1-element")
     require(
         le(0.0, lr), f"Invalid learning rate: {lr}"
-    )  # in this order Python's words for what is no number are PyTorch's
+    )  # in this order, Python's errors for non-numbers are the same as in PyTorch
 
 
 def require(valid, message):

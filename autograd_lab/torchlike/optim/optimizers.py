@@ -1,8 +1,7 @@
-"""The optimizers: one rule each for moving a parameter by its gradient, in PyTorch's order of operations.
+"""The optimizers: one update rule each, in PyTorch's order of operations.
 
-x is the parameter's array, changed in place; g its gradient. Everything runs unrecorded; versions count as
-PyTorch's do, so a graph that saved the old value notices. With differentiable=True the same formulas run on Tensors and
-are recorded.
+x is the parameter's array, changed in place; g its gradient. Everything runs unrecorded; version counters work as in PyTorch, so a graph
+that saved the old value notices. With differentiable=True the same formulas run on Tensors and are recorded.
 """
 
 import numpy as np
@@ -69,7 +68,7 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adaptive moments: m and v are running means of g and g^2; x <- x - lr (m / c1) / (sqrt(v / c2) + eps).
 
-    c1 = 1 - beta1^t and c2 = 1 - beta2^t make up for starting at zero.   amsgrad: v never falls.   Weight
+    c1 = 1 - beta1^t and c2 = 1 - beta2^t correct the bias from starting at zero.   amsgrad: v never decreases.   Weight
     decay: g <- g + decay x, or decoupled: x <- x - lr decay x.   PyTorch: torch.optim.Adam
     """
 
@@ -118,7 +117,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay, 0.01 unless told otherwise.
+    """Adam with decoupled weight decay, 0.01 by default.
 
     PyTorch: torch.optim.AdamW
     """
@@ -274,7 +273,7 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps as large as past steps were, by running means of both: d = sqrt(u + eps) / sqrt(v + eps) g, x <-
+    """Steps scaled to the size of past steps, by running means of both: d = sqrt(u + eps) / sqrt(v + eps) g, x <-
     x - lr d.
 
     PyTorch: torch.optim.Adadelta
@@ -319,7 +318,7 @@ class Adadelta(Optimizer):
 
 
 class Adamax(Optimizer):
-    """Adam with the largest decayed gradient in place of the mean square: x <- x - lr / c1 m / u.
+    """Adam with the decayed maximum of |g| in place of the mean square: x <- x - lr / c1 m / u.
 
     PyTorch: torch.optim.Adamax
     """
@@ -358,7 +357,7 @@ class Adamax(Optimizer):
 
 
 def _check_tensors(lr, betas, plain_foreach):
-    """Raise ValueError for tensors among Adam's settings where PyTorch has no code for them."""
+    """Raise ValueError for tensors among Adam's settings where PyTorch does not support them."""
     text = "{} as a Tensor is not supported for capturable=False and foreach=True"
     require(not (plain_foreach and isinstance(lr, Tensor)), text.format("lr"))
     kinds = [isinstance(betas[i], Tensor) for i in (0, 1)]
@@ -368,7 +367,7 @@ def _check_tensors(lr, betas, plain_foreach):
 
 
 def check_adam(lr, betas, eps, weight_decay):
-    """Raise ValueError, in PyTorch's words, for a setting that Adam and its kin cannot have."""
+    """Raise PyTorch's ValueError for an invalid setting of Adam and its variants."""
     check_rate(lr)
     require(eps >= 0.0, f"Invalid epsilon value: {eps}")
     require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
@@ -377,7 +376,7 @@ def check_adam(lr, betas, eps, weight_decay):
 
 
 def decayed(group, p, x, g, lr):
-    """The gradient with weight decay in it, or (decoupled) unchanged, the weights having decayed."""
+    """The gradient including weight decay, or (decoupled) unchanged after decaying the weights."""
     decay = group["weight_decay"]
     if decay == 0:
         return g
@@ -389,7 +388,7 @@ def decayed(group, p, x, g, lr):
 
 
 def correction(beta, step):
-    """1 - beta^t after t steps, in a recorded step in the precision of the tensor that counts them."""
+    """1 - beta^t after t steps; in a recorded step, in the precision of the step counter."""
     t = step._data
     if THREAD.state.grad and not isinstance(beta, Tensor):
         return float(1 - t.dtype.type(beta) ** t)
@@ -397,7 +396,7 @@ def correction(beta, step):
 
 
 def moments(state, g, beta1, beta2):
-    """The running means of g and of g^2, with this `g` in them."""
+    """The running means of g and of g^2, updated with `g`."""
     m, v = running(state["exp_avg"], 1), running(state["exp_avg_sq"], 2)
     lerp(m, g, 1 - beta1)
     v *= beta2
@@ -408,7 +407,7 @@ def moments(state, g, beta1, beta2):
 
 
 def running(t, writes):
-    """The array of a state tensor that is about to be written `writes` times; in a recorded step the tensor itself."""
+    """The array of a state tensor that is about to be written `writes` times; in a recorded step, the tensor itself."""
     if THREAD.state.grad:
         return t
     for _ in range(writes):
@@ -423,12 +422,12 @@ def written_again(p):
 
 
 def larger(a, b):
-    """The elementwise maximum of two arrays or Tensors, in memory of its own."""
+    """The elementwise maximum of two arrays or Tensors, in new memory."""
     return FUNCTIONS["maximum"](a.clone(), b) if isinstance(a, Tensor) else np.maximum(a, b)
 
 
 def lerp(start, end, weight):
-    """Start <- start + weight (end - start), in place, from the nearer side as PyTorch computes it."""
+    """Start <- start + weight (end - start), in place, computed from the nearer side as in PyTorch."""
     if abs(weight) < 0.5:
         start += (end - start) * weight
     else:

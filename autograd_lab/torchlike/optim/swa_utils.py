@@ -1,4 +1,4 @@
-"""Averages of weights: AveragedModel keeps a running mean (or an exponential one) of a model's parameters."""
+"""Weight averaging: AveragedModel keeps a running mean (or an exponential one) of a model's parameters."""
 
 import itertools
 import math
@@ -23,7 +23,7 @@ def get_ema_avg_fn(decay=0.999):
 
 
 def get_swa_avg_fn():
-    """A rule for AveragedModel: the mean of all so far."""
+    """A rule for AveragedModel: the mean of all models so far."""
 
     def swa_update(averaged, current, num_averaged):
         return averaged + (current - averaged) / (num_averaged + 1)
@@ -58,10 +58,10 @@ def _check_decay(decay):
 
 
 class AveragedModel(Module):
-    """A copy of `model` whose parameters follow it: after each update_parameters(model) they are the mean of all seen.
+    """A copy of `model` with averaged parameters: after each update_parameters(model) they are the mean of all models seen.
 
-    avg_fn(averaged, current, n) or multi_avg_fn(list, list, n) say otherwise; use_buffers averages the buffers too, which
-    are copied if not (torch.optim.swa_utils.AveragedModel).
+    avg_fn(averaged, current, n) or multi_avg_fn(list, list, n) replace the mean; use_buffers averages the buffers too instead of copying
+    them (torch.optim.swa_utils.AveragedModel).
     """
 
     def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
@@ -78,7 +78,7 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model):
-        """Take the model's present parameters into the average."""
+        """Include the model's current parameters in the average."""
 
         def values(m):
             both = itertools.chain(m.parameters(), m.buffers()) if self.use_buffers else m.parameters()
@@ -103,7 +103,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader, model, device=None):
-    """Compute the running statistics of all batch-norm layers anew, in one pass over the loader (inputs, or tuples of them)."""
+    """Recompute the running statistics of all batch-norm layers in one pass over the loader (inputs, or tuples of them)."""
     layers = [m for m in model.modules() if isinstance(m, _BatchNorm)]
     if not layers:
         return

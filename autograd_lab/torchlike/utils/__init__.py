@@ -1,4 +1,4 @@
-"""What goes around training: `checkpoint` trades time for memory, `data` deals out batches (torch.utils)."""
+"""Utilities for training: `checkpoint` trades time for memory, `data` makes batches (torch.utils)."""
 
 import importlib
 

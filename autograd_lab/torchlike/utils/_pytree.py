@@ -1,4 +1,4 @@
-"""Nested lists, tuples and dicts of values, taken apart into their leaves and put together again (torch.utils._pytree)."""
+"""Flattens nested lists, tuples and dicts into their leaves and rebuilds them (torch.utils._pytree)."""
 
 import typing
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -6,11 +6,11 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from ..dtypes import Size
 
 PyTree = typing.Any
-"""A nested value, in annotations."""
+"""A nested value, for annotations."""
 
 
 class TreeSpec:
-    """How a nested value is built: the kind of its container, what is special about it (keys, a type), the specs of its children."""
+    """The structure of a nested value: the kind of its container, its context (keys, a type), the specs of its children."""
 
     def __init__(self, type, context, children):
         self.type, self.context, self.children_specs = type, context, children
@@ -34,7 +34,7 @@ class TreeSpec:
         )
 
     def unflatten(self, leaves):
-        """The nested value with these leaves. Raises ValueError if there are not as many as it takes."""
+        """The nested value with these leaves. Raises ValueError if their number is wrong."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             raise ValueError(
@@ -63,7 +63,7 @@ LEAF = LeafSpec()
 
 NodeDef = namedtuple("NodeDef", "type flatten_fn unflatten_fn")
 SUPPORTED_NODES = {}
-"""By the kind of container: how to take one apart into (children, context), and how to put it together of both."""
+"""For each kind of container: a function that flattens it into (children, context), and one that rebuilds it from both."""
 
 
 def register_pytree_node(
@@ -72,8 +72,8 @@ def register_pytree_node(
 ):  # fmt: skip
     """Let objects of the class `cls` count as containers (torch.utils._pytree.register_pytree_node).
 
-    flatten_fn(object) gives (children, context), unflatten_fn(children, context) an object. The others are for files and paths,
-    which are not here. Raises ValueError if the class is registered.
+    flatten_fn(object) returns (children, context), unflatten_fn(children, context) an object. The other arguments, for serialization and
+    key paths, are ignored. Raises ValueError if the class is registered.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -81,13 +81,15 @@ def register_pytree_node(
 
 
 def _get_node_type(tree):
-    """The kind of container: the class, but one kind for all tuples with names."""
+    """The kind of container: the class, but one kind for all namedtuples."""
     kind = type(tree)
     return namedtuple if issubclass(kind, tuple) and _named(kind) else kind
 
 
 def _named(kind):
-    return hasattr(kind, "_fields") or hasattr(kind, "n_fields")  # of Python's, or of return_types
+    return hasattr(kind, "_fields") or hasattr(
+        kind, "n_fields"
+    )  # Python's namedtuples, or those in return_types
 
 
 def _dict_flatten(d):
@@ -124,7 +126,7 @@ register_pytree_node(
 
 
 def tree_flatten(tree, is_leaf=None):
-    """(the leaves of a nested value in order, its TreeSpec). What is no list, tuple or dict is a leaf, None too."""
+    """(the leaves of a nested value in order, its TreeSpec). Anything but a list, tuple or dict is a leaf, including None."""
     leaves = []
     return leaves, _taken_apart(tree, is_leaf, leaves)
 
@@ -149,19 +151,19 @@ def tree_leaves(tree, is_leaf=None):
 
 
 def tree_structure(tree, is_leaf=None):
-    """How a nested value is built."""
+    """The structure of a nested value."""
     return tree_flatten(tree, is_leaf)[1]
 
 
 def tree_map(func, tree, *rests, is_leaf=None):
-    """The same structure with func(leaf, ...) for each leaf, the others from further values of the same structure."""
+    """The same structure with func(leaf, ...) for each leaf; further arguments come from values of the same structure."""
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [tree_leaves(rest, is_leaf) for rest in rests]
     return spec.unflatten([func(*row) for row in zip(leaves, *columns, strict=True)])
 
 
 def tree_map_only(type_or_types, func, tree, is_leaf=None):
-    """The same with func applied to the leaves of these types only."""
+    """Like tree_map, but applies func only to leaves of these types."""
     return tree_map(lambda x: func(x) if isinstance(x, type_or_types) else x, tree, is_leaf=is_leaf)
 
 

@@ -1,11 +1,11 @@
-"""Checkpointing: forget what a piece of the forward pass saved, and run it again when backward asks (torch.utils.checkpoint).
+"""Checkpointing: drop what a part of the forward pass saved, and recompute it when backward needs it (torch.utils.checkpoint).
 
-The form without reentry is made of hooks on saved tensors. In the forward pass each tensor to be saved is replaced by an
-empty Holder. When backward unpacks the first of them, the function runs again under other hooks, which fill the holders that
-are still wanted, in the same order, and stop the run as soon as the last one is full. A checkpoint inside a checkpoint
-needs nothing more: its inputs are saved tensors of the outer one, which is thus run first.
+The non-reentrant variant uses saved-tensor hooks. In the forward pass each tensor to be saved is replaced by an empty Holder. When backward
+unpacks the first of them, the function runs again under other hooks, which fill the holders that are still needed, in the same order, and
+stop the run as soon as the last one is full. Nested checkpoints need nothing more: the inner inputs are saved tensors of the outer
+checkpoint, which therefore runs first.
 
-The older form (use_reentrant=True) is a custom Function whose backward runs a backward pass of its own.
+The older variant (use_reentrant=True) is a custom Function whose backward runs its own backward pass.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from ..random import get_rng_state, set_rng_state
 
 
 def noop_context_fn():
-    """Two contexts that do nothing: around the forward run, around the recomputation."""
+    """Two contexts that do nothing: for the forward run and for the recomputation."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
@@ -30,12 +30,12 @@ def checkpoint(
     function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default", debug=False,
     early_stop=True, **kwargs,
 ):  # fmt: skip
-    """function(*args, **kwargs), keeping only the arguments; what backward needs is computed again when it is needed.
+    """Call function(*args, **kwargs) and keep only the arguments; backward recomputes what it needs.
 
-    use_reentrant       False is recommended; True is the older form, for backward() only; left out it warns and is True
+    use_reentrant       False is recommended; True is the older variant, for backward() only; the default is True, with a warning
     preserve_rng_state  whether the second run draws the same random numbers (default True)
-    context_fn          makes two context managers, for the first and the second run
-    determinism_check   "default" compares shapes and dtypes of what the two runs saved, "none" does not
+    context_fn          returns two context managers, for the first and the second run
+    determinism_check   "default" compares shapes and dtypes of the tensors saved in both runs, "none" does not
     debug               whether a mismatch lists the operations of both runs
     early_stop          whether the second run ends once it has what is needed
 
@@ -123,7 +123,7 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 
 class CheckpointError(RuntimeError):
-    """The second run of a checkpointed function saved other tensors than the first."""
+    """The second run of a checkpointed function saved different tensors than the first."""
 
 
 # -- settings -----------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ _debug = None
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable):
-    """Inside, every checkpoint made stops its recomputation early, or does not, whatever its argument says."""
+    """Context manager that overrides `early_stop` of checkpoints made inside."""
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -145,7 +145,7 @@ def set_checkpoint_early_stop(enable):
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled):
-    """Inside, every checkpoint made has debug on, or off, whatever its argument says (None: as its argument says)."""
+    """Context manager that overrides `debug` of checkpoints made inside (None: no override)."""
     global _debug
     before, _debug = _debug, enabled
     try:
@@ -157,15 +157,15 @@ def set_checkpoint_debug_enabled(enabled):
 # -- without reentry ----------------------------------------------------------------------------------
 
 
-_elsewhere = itertools.count(-1, -1)  # numbers for looks at saved values outside of any backward pass
+_elsewhere = itertools.count(-1, -1)  # ids for reads of saved values outside of any backward pass
 
 
 class _Handle:
-    """The key of one recomputed tensor; who drops it drops the tensor."""
+    """The key of one recomputed tensor; dropping it drops the tensor."""
 
 
 class _Holder:
-    """What the graph keeps in place of a saved tensor: for each backward pass, the handle of its recomputed value."""
+    """Replaces a saved tensor in the graph: for each backward pass, the handle of its recomputed value."""
 
     def __init__(self):
         self.handles = {}
@@ -176,18 +176,18 @@ class _Frame:
 
     def __init__(self, again, args, early_stop, describe, logs):
         self.again, self.early_stop, self.describe, self.logs = again, early_stop, describe, logs
-        # A saved tensor like any other: inside another checkpoint it is forgotten too, and recomputed first.
+        # A saved tensor like any other: inside another checkpoint it is dropped too, and recomputed first.
         self.args = [Kept(None, a, None) if isinstance(a, Variable) else a for a in args]
         self.holders = []  # weak references: a holder whose node is gone needs no value
         self.descriptions = []
-        self.recomputed = {}  # number of the backward pass -> {handle: tensor}, weak in the handles
+        self.recomputed = {}  # id of the backward pass -> {handle: tensor}, weak in the handles
         self.counts = {}
         self.ran = set()
         self.first_run_done = False
         self.ignore_mismatch = False
 
     def values(self, run):
-        """What was recomputed for the backward pass `run`."""
+        """The values recomputed for the backward pass `run`."""
         return self.recomputed.setdefault(run, weakref.WeakKeyDictionary())
 
     def recompute(self, run):
@@ -224,11 +224,11 @@ class _Frame:
 
 
 class _StopRecomputation(Exception):  # noqa: N818 - it is no error
-    """The second run has everything that is needed."""
+    """Raised when the second run has everything that is needed."""
 
 
 def _first_run(frame):
-    """The hooks of the first run: keep a Holder instead of the tensor, and recompute when it is asked for."""
+    """The hooks of the first run: save a Holder instead of the tensor, and recompute on demand."""
 
     def pack(t):
         holder = _Holder()
@@ -264,7 +264,7 @@ def _value(frame, holder, run):
 
 
 def _second_run(frame, run):
-    """The hooks of the second run: what is saved now is what the holders wait for."""
+    """The hooks of the second run: fill the holders with what is saved."""
 
     def pack(t):
         t = t.detach() if t.requires_grad else t
@@ -303,7 +303,7 @@ enable checkpoint\N{NON-BREAKING HYPHEN}debug mode globally.
 
 
 class _Log:
-    """A context that notes the nodes made in it, and where."""
+    """A context manager that notes the nodes made inside, and where."""
 
     def __init__(self):
         self.lines, self.places = [], []
@@ -368,17 +368,17 @@ Operations executed during recomputation:
 
 
 def get_device_states(*args):
-    """The devices of the tensors in `args` besides the CPU, and the states of their generators: there are none."""
+    """The non-CPU devices of the tensors in `args` and the states of their generators: always empty."""
     return [], []
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Set what `get_device_states` gave."""
+    """Restore the result of `get_device_states`."""
 
 
 @contextlib.contextmanager
 def _same_random_numbers(state):
-    """Inside, the default generator continues from `state`; afterwards from where it was."""
+    """Inside, the default generator continues from `state`; afterwards its own state is restored."""
     if state is None:
         yield
         return
@@ -394,7 +394,7 @@ def _same_random_numbers(state):
 
 
 def detach_variable(inputs):
-    """The tensors of a tuple as leaves of their own, other values as they are."""
+    """The tensors of a tuple as detached leaves, other values unchanged."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(
             f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
@@ -411,7 +411,7 @@ def check_backward_validity(inputs):
 
 
 class CheckpointFunction(Function):
-    """A function run without recording; its backward runs it again, recorded, and that graph backward."""
+    """Runs a function without recording; its backward runs it again with recording, then that graph backward."""
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):

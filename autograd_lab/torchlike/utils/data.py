@@ -1,4 +1,4 @@
-"""Datasets and batches: as much of torch.utils.data as a training loop in one process needs."""
+"""Datasets and batches: the part of torch.utils.data for training loops in one process."""
 
 import bisect
 import copy
@@ -18,14 +18,14 @@ from ..random import DEFAULT, Generator, rng_of
 from ..world.missing import NO_PROCESS_GROUP, finder
 
 T = TypeVar("T", covariant=True)
-"""What a dataset holds, for annotations such as Dataset[Tensor]."""
+"""The type of a dataset's items, for annotations such as Dataset[Tensor]."""
 
 _collate_fn_t, _worker_init_fn_t = Callable[[list], Any], Callable[[int], None]
-"""Functions that a loader is given, for annotations."""
+"""The types of functions passed to a loader, for annotations."""
 
 
 class Dataset(Generic[T]):
-    """Something with a length, whose items can be asked for by number: subclass it and write both."""
+    """Something with a length and items by index: subclass it and define both."""
 
     def __getitem__(self, index):
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -50,13 +50,13 @@ class TensorDataset(Dataset):
 
 
 def _items(dataset, places):
-    """Several items of a dataset, all at once if it can do that."""
+    """Several items of a dataset, all at once if it supports that."""
     together = getattr(dataset, "__getitems__", None)
     return together(places) if callable(together) else [dataset[i] for i in places]
 
 
 class Subset(Dataset):
-    """Some items of a dataset, by number."""
+    """Some items of a dataset, by index."""
 
     def __init__(self, dataset, indices):
         self.dataset, self.indices = dataset, indices
@@ -74,7 +74,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Datasets one after the other."""
+    """Datasets concatenated."""
 
     def __init__(self, datasets):
         self.datasets = list(datasets)
@@ -97,7 +97,7 @@ class ConcatDataset(Dataset):
 
 
 def random_split(dataset, lengths, generator=None):
-    """Cut a dataset into disjoint random parts, of the given lengths or fractions (that sum to one)."""
+    """Split a dataset into disjoint random parts, with the given lengths or fractions (that sum to one)."""
     count = len(dataset)
     if abs(sum(lengths) - 1) < 1e-9 and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):
@@ -140,7 +140,7 @@ class StackDataset(Dataset):
         return tuple([dataset[index] for dataset in self.datasets])
 
     def __getitems__(self, indices):
-        """The items at `indices`. Raises ValueError if one of the datasets gives another number of them."""
+        """The items at `indices`. Raises ValueError if one of the datasets returns a different number of them."""
         named = isinstance(self.datasets, dict)
         columns = [
             _items(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)
@@ -158,7 +158,7 @@ class StackDataset(Dataset):
 
 
 class IterableDataset(Dataset[T]):
-    """Items that come one after the other: subclass it and write `__iter__`."""
+    """A stream of items: subclass it and define `__iter__`."""
 
     def __iter__(self):
         raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
@@ -168,7 +168,7 @@ class IterableDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable datasets one after the other."""
+    """Iterable datasets chained."""
 
     def __init__(self, datasets):
         self.datasets = datasets
@@ -187,7 +187,7 @@ class ChainDataset(IterableDataset):
 
 
 class Sampler(Generic[T]):
-    """In which order items are asked for: subclass it and write `__iter__`, over the items' numbers."""
+    """The order in which items are loaded: subclass it and define `__iter__`, over the items' indices."""
 
     def __iter__(self):
         raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
@@ -209,7 +209,7 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """A new random order each time, or `num_samples` draws that may repeat (replacement=True).
 
-    The numbers come from `generator`; without one, from a new generator whose seed the default one draws.
+    The indices come from `generator`; without one, from a new generator seeded by the default one.
     """
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
@@ -221,7 +221,7 @@ class RandomSampler(Sampler):
 
     @property
     def num_samples(self):
-        """How many numbers one round gives; as many as there are items, if not given."""
+        """The number of indices per epoch; by default the number of items."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
@@ -244,7 +244,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """The given numbers, in a new random order each time."""
+    """The given indices, in a new random order each time."""
 
     def __init__(self, indices, generator=None):
         self.indices, self.generator = indices, generator
@@ -258,7 +258,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """`num_samples` draws, where item i comes up with a probability proportional to weights[i]."""
+    """`num_samples` draws, where the probability of item i is proportional to weights[i]."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         _positive("num_samples", num_samples)
@@ -280,13 +280,12 @@ class WeightedRandomSampler(Sampler):
 
 
 class DistributedSampler(Sampler):
-    """The share of one process in the items' numbers: process `rank` of `num_replicas` takes every num_replicas-th one.
+    """The share of one process in the items' indices: process `rank` of `num_replicas` takes every num_replicas-th one.
 
-    shuffle    in an order that `seed` and the epoch (set_epoch) decide, the same in all processes
-    drop_last  whether items that are left over are dropped; else some are given out twice, so that all shares are equal
+    shuffle    in an order determined by `seed` and the epoch (set_epoch), the same in all processes
+    drop_last  whether leftover items are dropped; otherwise some are repeated, so that all shares are equal
 
-    Raises RuntimeError without num_replicas and rank, for which PyTorch asks the process group, and ValueError for a rank that is
-    not there.
+    Raises RuntimeError without num_replicas and rank, which PyTorch takes from the process group, and ValueError for an invalid rank.
     """
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
@@ -312,12 +311,12 @@ class DistributedSampler(Sampler):
         return self.num_samples
 
     def set_epoch(self, epoch):
-        """Say which epoch begins: each has an order of its own."""
+        """Set the epoch: each has its own order."""
         self.epoch = epoch
 
 
 class BatchSampler(Sampler):
-    """Lists of `batch_size` numbers that another sampler gives; drop_last leaves out a last list that is shorter."""
+    """Lists of `batch_size` indices from another sampler; drop_last drops a shorter last list."""
 
     def __init__(self, sampler, batch_size, drop_last):
         _positive("batch_size", batch_size)
@@ -350,19 +349,19 @@ def _drawn_seed(generator):
 
 
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-"""What a DataLoader was made of, and stays."""
+"""The attributes of a DataLoader that cannot be reassigned."""
 
 
 class DataLoader(Generic[T]):
-    """Goes through a dataset in batches, in order or (shuffle=True) in a new random order each time.
+    """Iterates over a dataset in batches, in order or (shuffle=True) in a new random order each time.
 
-    batch_size     None: items are not put into batches
-    sampler        which items, in which order, instead of shuffle; batch_sampler: lists of them
-    collate_fn     makes a batch of a list of items; the default stacks tensors and numbers, inside tuples and dicts too
-    drop_last      leave out the last batch if it is smaller
-    generator      where the random order comes from; the default generator if not given
-    num_workers    how many streams of random numbers there are for what the items draw, as if so many processes loaded them;
-                   all are loaded here, and the other arguments about processes and devices are only read
+    batch_size     None: items are not batched
+    sampler        the indices to load, in order, instead of shuffle; batch_sampler: lists of them
+    collate_fn     makes a batch from a list of items; the default stacks tensors and numbers, also inside tuples and dicts
+    drop_last      drop the last batch if it is smaller
+    generator      the source of the random order; by default the default generator
+    num_workers    how many random streams the items draw from, as if that many processes loaded them; everything is loaded in this process,
+                   and the other arguments about processes and devices are ignored
     """
 
     def __init__(
@@ -446,7 +445,7 @@ class DataLoader(Generic[T]):
         )
         in_batches = batch_size is not None or batch_sampler is not None
         self.collate_fn = collate_fn or (default_collate if in_batches else default_convert)
-        self._said_length = None  # what len() of an iterable dataset was, once it has been asked
+        self._said_length = None  # the len() of an iterable dataset, once known
         self._ready = True
 
     def __setattr__(self, name, value):
@@ -473,11 +472,11 @@ class DataLoader(Generic[T]):
 
 
 class _BaseDataLoaderIter:
-    """What goes through the data of a loader; programs ask whether an iterator is one."""
+    """The base class of a loader's iterators; programs check for it."""
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """One time through the data of a loader. It goes on after an item that could not be loaded."""
+    """One pass over the data of a loader. It can continue after an item that failed to load."""
 
     _cause = ""
 
@@ -491,7 +490,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         self._start(loader)
 
     def _start(self, loader):
-        _drawn_seed(loader.generator)  # PyTorch draws it also where there are no workers that it is for
+        _drawn_seed(loader.generator)  # PyTorch draws it even without the workers that it is for
         self._part = _Part(loader)
 
     def __iter__(self):
@@ -516,7 +515,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _Part:
-    """Loads what it is asked for, one batch at a time."""
+    """Loads the requested items, one batch at a time."""
 
     def __init__(self, loader):
         self.loader = loader
@@ -524,7 +523,7 @@ class _Part:
             self.items = iter(loader.dataset)
 
     def load(self, wanted):
-        """The next batch, whose places in the dataset are next in `wanted`. Raises StopIteration if there is none."""
+        """The next batch, of the items whose indices are next in `wanted`. Raises StopIteration if there is none."""
         loader = self.loader
         dataset = loader.dataset
         if not isinstance(dataset, IterableDataset):
@@ -541,7 +540,7 @@ class _Part:
 
 
 class _MultiProcessingDataLoaderIter(_SingleProcessDataLoaderIter):
-    """The same, as several workers would do it, each with random numbers of its own: batch k is made by worker k % num_workers."""
+    """The same as with several workers, each with its own random numbers: worker k % num_workers makes batch k."""
 
     _cause = (
         "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each worker: "
@@ -567,13 +566,13 @@ class _MultiProcessingDataLoaderIter(_SingleProcessDataLoaderIter):
             self._turns = [*others, worker]
             try:
                 return worker.load(wanted)
-            except StopIteration:  # this worker's part of an iterable dataset is at its end
+            except StopIteration:  # this worker's part of an iterable dataset is exhausted
                 self._turns = others
         raise StopIteration
 
 
 class WorkerInfo:
-    """Which worker this is: its number, how many there are, its seed and its dataset."""
+    """Describes a worker: its id, the number of workers, its seed and its dataset."""
 
     def __init__(self, id, num_workers, seed, dataset):
         self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
@@ -583,10 +582,10 @@ class WorkerInfo:
 
 
 class _Worker:
-    """A worker without a process: while it works, its random numbers stand in the place of the main program's."""
+    """A worker without a process: while it works, its random numbers replace the main program's."""
 
     now = None
-    """What is known of the worker that works just now."""
+    """The WorkerInfo of the worker that is running."""
 
     def __init__(self, loader, number, base):
         self.loader = loader
@@ -615,7 +614,7 @@ class _Worker:
         np.random.set_state(mine)  # noqa: NPY002 - as above
 
     def start(self):
-        """Begin with the data."""
+        """Start iterating."""
         with self:
             self.part = _Part(self.loader)
 
@@ -626,12 +625,12 @@ class _Worker:
 
 
 def get_worker_info():
-    """Inside a worker of a DataLoader, which one it is; None elsewhere (torch.utils.data.get_worker_info)."""
+    """The WorkerInfo inside a worker of a DataLoader; None elsewhere (torch.utils.data.get_worker_info)."""
     return _Worker.now
 
 
 def default_convert(item):
-    """One item, not batched: arrays and NumPy's numbers in it become tensors, a tuple a list."""
+    """Convert one unbatched item: arrays and NumPy numbers become tensors, a tuple becomes a list."""
     if isinstance(item, (np.ndarray, np.generic)):
         return item if item.dtype.kind in "SUO" else as_tensor(item)
     if isinstance(item, Mapping):
@@ -646,13 +645,13 @@ def default_convert(item):
 
 
 np_str_obj_array_pattern = re.compile(r"[SaUO]")
-"""The kinds of arrays that no tensor can hold: of bytes, text and objects."""
+"""The kinds of arrays that cannot become tensors: bytes, text and objects."""
 
 
 def default_collate(batch):
-    """A list of items as one: tensors and arrays stacked, numbers as a tensor, tuples, lists and dicts entry by entry.
+    """Batch a list of items: tensors and arrays are stacked, numbers become a tensor, tuples, lists and dicts are batched entry by entry.
 
-    Raises TypeError for items of another kind, RuntimeError for lists of different lengths.
+    Raises TypeError for other kinds of items, RuntimeError for lists of different lengths.
     """
     first = batch[0]
     if isinstance(first, Variable):
@@ -687,7 +686,7 @@ def _not_to_collate(kind):
 
 
 def _like_mapping(kind, values):
-    """`values` in a mapping of the same class as `kind`, if that can be made."""
+    """`values` in a mapping of the same class as `kind`, if possible."""
     try:
         if isinstance(kind, MutableMapping):
             out = copy.copy(kind)

@@ -1,4 +1,4 @@
-"""Where PyTorch keeps the class of its removal handles (torch.utils.hooks)."""
+"""PyTorch's location of the class of removal handles (torch.utils.hooks)."""
 
 from ..autograd.hooks import RemovableHandle
 

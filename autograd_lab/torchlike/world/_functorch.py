@@ -1,4 +1,4 @@
-"""functorch, the older place of torch.func, which programs import beside torch: its functions there, and models as functions."""
+"""functorch, the predecessor of torch.func, which some programs still import: its functions, and models as functions."""
 
 import copy
 import functools
@@ -12,11 +12,11 @@ _NEW = {
     "vmap": "torch.vmap", "make_functional": "torch.func.functional_call",
     "make_functional_with_buffers": "torch.func.functional_call", "combine_state_for_ensemble": "torch.func.stack_module_state",
 }  # fmt: skip
-"""What to use instead of a function of that name, if it is not that of torch.func."""
+"""The replacement of a function, if it does not have the same name in torch.func."""
 
 
 def _older(fn):
-    """`fn` as functorch's, which warns of its name."""
+    """`fn` as a function of functorch, with its deprecation warning."""
     name = fn.__name__
     text = (
         f"We've integrated functorch into PyTorch. As the final step of the integration, `functorch.{name}` is deprecated as of "
@@ -47,7 +47,7 @@ class FunctionalModule(Module):
         self.stateless_model, self.param_names = stateless_model, param_names
 
     def forward(self, params, *args, **kwargs):
-        """What the model gives with these parameters."""
+        """The output of the model with these parameters."""
         state = dict(zip(self.param_names, params, strict=True))
         return functional_call(self.stateless_model, state, args, kwargs)
 
@@ -60,7 +60,7 @@ class FunctionalModuleWithBuffers(FunctionalModule):
         self.buffer_names = buffer_names
 
     def forward(self, params, buffers, *args, **kwargs):
-        """What the model gives with these parameters and buffers."""
+        """The output of the model with these parameters and buffers."""
         state = dict(zip(self.param_names + self.buffer_names, [*params, *buffers], strict=True))
         return functional_call(self.stateless_model, state, args, kwargs)
 
@@ -75,7 +75,7 @@ def _copied(model, disable_autograd_tracking):
 
 @_older
 def make_functional(model, disable_autograd_tracking=False):
-    """(a function of the parameters and of what the model takes, copies of the parameters). RuntimeError if it has buffers."""
+    """(a function of the parameters and the model's inputs, copies of the parameters). Raises RuntimeError if the model has buffers."""
     if list(model.buffers()):
         raise RuntimeError(
             "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
@@ -92,7 +92,7 @@ def _with_buffers(model, disable_autograd_tracking=False):
 
 @_older
 def make_functional_with_buffers(model, disable_autograd_tracking=False):
-    """(a function of the parameters, the buffers and what the model takes, copies of the parameters, of the buffers)."""
+    """(a function of the parameters, the buffers and the model's inputs, copies of the parameters, copies of the buffers)."""
     return _with_buffers(model, disable_autograd_tracking)
 
 

@@ -1,7 +1,7 @@
-"""Where PyTorch keeps its names, if that is elsewhere: `from autograd_lab.nn.modules.loss import _Loss` works.
+"""PyTorch's module paths, where they differ: `from autograd_lab.nn.modules.loss import _Loss` works.
 
 This library has fewer and larger modules than PyTorch. Programs that import from PyTorch's own paths find them here: each
-is a module without content, which looks its names up where they are.
+is a module without contents of its own, which looks up names where they are.
 """
 
 import importlib
@@ -42,11 +42,11 @@ PLACES = {
     ),
     **_below("distributions", "relaxed_bernoulli relaxed_categorical", "distributions.relaxed"),
 }
-"""PyTorch's path: the module that holds its names here."""
+"""{PyTorch's path: the module that has its names here}."""
 
 
 class Place(ModuleType):
-    """A path of PyTorch's: it has the names of the module that holds them here."""
+    """A module path of PyTorch's, with the names from the module that has them here."""
 
     def __init__(self, path, holder):
         super().__init__(
@@ -67,7 +67,7 @@ class Place(ModuleType):
 
 
 def find_place(module, name):
-    """The module that PyTorch has as `name` in `module`, such as "loss" in "nn.modules"; None if it has none."""
+    """The submodule `name` that PyTorch has in `module`, such as "loss" in "nn.modules"; None if there is none."""
     path = f"{module}.{name}" if module else name
     return sys.modules[f"autograd_lab.{path}"] if path in PLACES else None
 

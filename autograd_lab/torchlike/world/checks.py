@@ -1,4 +1,4 @@
-"""Conditions that packages built on PyTorch put before their work: torch._check and its like, as PyTorch words them."""
+"""Runtime checks used by packages built on PyTorch: torch._check and similar functions, with PyTorch's messages."""
 
 import builtins
 
@@ -7,7 +7,7 @@ from .warning import warn
 
 
 def _check_with(error_type, cond, message):
-    """Raise `error_type` with what `message()` gives, unless `cond` is True."""
+    """Raise `error_type` with the result of `message()` unless `cond` is True."""
     if not isinstance(cond, builtins.bool):
         if isinstance(cond, Variable):
             raise TypeError(
@@ -72,12 +72,12 @@ def _check_tensor_all(cond, message=None):
 
 
 def _assert(condition, message):
-    """What `assert` does, as a function."""
+    """`assert` as a function."""
     if not condition:
         raise AssertionError(message)
 
 
 NAMES = {name: value for name, value in list(globals().items()) if name.startswith(("_check", "_assert"))}
-"""What stands in torch."""
+"""The names that are in torch."""
 
 __all__ = ["NAMES"]

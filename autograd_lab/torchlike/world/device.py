@@ -1,4 +1,4 @@
-"""Where a tensor lives: torch.device. There is the CPU, and nothing else."""
+"""The device of a tensor: torch.device. There is only the CPU."""
 
 from ..autograd.errors import type_name
 from ..dtypes import Defaults
@@ -10,7 +10,7 @@ _KNOWN = (
 
 
 class device:  # noqa: N801 - PyTorch's name
-    """Where a tensor lives (torch.device). Any of PyTorch's can be named; only the CPU can be used."""
+    """The device of a tensor (torch.device). Any of PyTorch's devices can be named; only the CPU can be used."""
 
     __slots__ = ("index", "type")
     __module__ = "autograd_lab.creation"  # where pickles look for it
@@ -38,10 +38,10 @@ class device:  # noqa: N801 - PyTorch's name
         self.type, self.index = kind, index
 
     def __enter__(self):
-        """What is made inside is made on this device: "cpu".
+        """Create tensors inside the block on this device: "cpu".
 
-        Programs written for PyTorch build a model on "meta", where tensors have no numbers, before they load them. For those, tensors
-        are made as always and say "meta", and draws are taken back at the end.
+        Programs written for PyTorch build a model on "meta", where tensors have no numbers, before they load the weights. For these,
+        tensors are created as usual but report "meta", and the random generator is restored at the end.
         """
         if self.type == "meta" and Defaults.meta is not None:
             _META.append(Defaults.meta())
@@ -72,16 +72,16 @@ class device:  # noqa: N801 - PyTorch's name
 
 CPU, META = device("cpu"), device("meta")
 _META: list = []
-"""The blocks `with torch.device("meta")` that go on."""
+"""The active blocks `with torch.device("meta")`."""
 
 
 def here():
-    """The device that tensors are on, or say that they are on."""
+    """The device that tensors report."""
     return META if _META else CPU
 
 
 def on_cpu(where, pin_memory=False):
-    """Raise an error unless `where` (a device, its name or None) is the CPU: there is nothing else here, nothing to pin memory for."""
+    """Raise an error unless `where` (a device, its name or None) is the CPU: there is nothing else here, and nothing to pin memory for."""
     if pin_memory:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."

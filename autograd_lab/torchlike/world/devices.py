@@ -1,10 +1,10 @@
-"""What a program asks about the machine before it starts: there is the CPU, and nothing else.
+"""What programs query about the machine before they start: there is only the CPU.
 
     device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
-The answers are those of PyTorch as it is built for the CPU: nothing is available, switches for devices can be read and
-turned without effect, and what needs a device raises the error that PyTorch raises there. Beside them stand the modules
-that programs import for several processes, for TorchScript and for PyTorch's compiler, with what can be answered here.
+The answers are those of a CPU build of PyTorch: nothing is available, switches for devices can be read and set without effect, and anything
+that needs a device raises PyTorch's error. Also here are the modules that programs import for multiprocessing, for TorchScript and for
+PyTorch's compiler, as far as they make sense here.
 """
 
 import contextlib
@@ -44,12 +44,12 @@ def _module(path, doc, **names):
 
 
 def _answers(value):
-    """A function that gives `value`, whatever it is asked."""
+    """A function that returns `value`, whatever its arguments."""
     return lambda *args, **kwargs: value
 
 
 def _raises(kind, text):
-    """A function that raises, whatever it is asked."""
+    """A function that raises, whatever its arguments."""
 
     def refuse(*args, **kwargs):
         raise kind(text)
@@ -58,7 +58,7 @@ def _raises(kind, text):
 
 
 class _Around:
-    """A context that switches to a device or a stream. Without one it changes nothing; there is none to be switched to."""
+    """A context manager that switches to a device or a stream; without one, it does nothing."""
 
     error, text = None, ""
 
@@ -75,7 +75,7 @@ class _Around:
 
 
 class _Marked(contextlib.ContextDecorator, _Around):
-    """A piece of a program that a profiler of devices would show by its name."""
+    """A named range for a device profiler."""
 
 
 def _switch(error, text):
@@ -86,7 +86,7 @@ _nothing = _answers(None)
 
 
 def _device(path, kind):
-    """The module of a kind of device that is not there."""
+    """The module of a kind of device that does not exist here."""
     absent = _raises(AssertionError, f"Torch not compiled with {path.upper()} enabled")
     return _module(
         path,
@@ -210,7 +210,7 @@ cpu = _module(
 
 
 class _CudnnFlags:
-    """torch.backends.cudnn.flags: the switches are set, and put back."""
+    """torch.backends.cudnn.flags: sets the switches, and restores them."""
 
     def __init__(self, enabled=False, benchmark=False, deterministic=False, allow_tf32=True):
         self.switches = {
@@ -275,12 +275,12 @@ _precision = "highest"
 
 
 def get_float32_matmul_precision():
-    """The setting made by `set_float32_matmul_precision`; float32 is computed as float32 whatever it is."""
+    """The setting made by `set_float32_matmul_precision`; float32 is computed as float32 in any case."""
     return _precision
 
 
 def set_float32_matmul_precision(precision):
-    """Keeps the setting: "highest", "high" or "medium". There is one way to multiply here (torch.set_float32_matmul_precision)."""
+    """Keeps the setting: "highest", "high" or "medium". There is only one precision here (torch.set_float32_matmul_precision)."""
     global _precision
     if precision in ("highest", "high", "medium"):
         _precision = precision
@@ -320,12 +320,12 @@ _module(
 
 
 def _as_it_is(obj=None, *args, **kwargs):
-    """What torch.jit makes of a function or module: itself, for there is no TorchScript here."""
+    """torch.jit of a function or module: itself, since there is no TorchScript here."""
     return obj if obj is not None else _as_it_is
 
 
 def _traced(func, example_inputs=None, *args, example_kwarg_inputs=None, **kwargs):
-    """What torch.jit.trace makes of a function or module: itself, after the one run on the examples that PyTorch traces."""
+    """torch.jit.trace of a function or module: itself, after one run on the example inputs."""
     examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
     func(*(() if example_inputs is None else examples), **(example_kwarg_inputs or {}))
     return func
@@ -415,7 +415,7 @@ _module("onnx", "torch.onnx: not here; a compiled function has to_onnx.", is_in_
 
 
 class FlopCounterMode:
-    """Stands for PyTorch's counter of multiplications: one can be made and asked, and says when it should count that it does not."""
+    """A placeholder for PyTorch's FLOP counter: it can be created and queried, and warns that it does not count."""
 
     def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
         self.flop_counts, self.depth, self.display = {}, depth, display
@@ -475,6 +475,6 @@ NAMES = {
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,
 }
-"""What of this page belongs in the torch-like namespace."""
+"""The names of this page that belong in the torch-like namespace."""
 
 __all__ = ["NAMES", "REFERENCE"]

@@ -1,4 +1,4 @@
-"""What PyTorch has and this library leaves out: so that a missing name says so, and is not taken for a typing error."""
+"""The names of PyTorch that this library leaves out, so that a missing name says so and does not look like a typo."""
 
 from .aliases import find_place
 
@@ -43,11 +43,11 @@ NAMES = {module: frozenset(names.split()) for module, names in _NAMES.items()}
 NO_PROCESS_GROUP = (
     "torch.distributed: autograd_lab runs in one process, and there is no process group. Leave the call out"
 )
-"""What is said where a program asks other processes for something."""
+"""The message if a program needs other processes."""
 
 
 def refuse(module, name):
-    """Raise the AttributeError for `name`, asked of autograd_lab or one of its modules ("nn.functional", say)."""
+    """Raise the AttributeError for `name` of autograd_lab or one of its modules (such as "nn.functional")."""
     where = f"autograd_lab.{module}" if module else "autograd_lab"
     text = f"module '{where}' has no attribute '{name}'"
     if name in NAMES.get(module, ()):
@@ -56,7 +56,7 @@ def refuse(module, name):
 
 
 def finder(module):
-    """The `__getattr__` of a module: it is asked for names that are not there."""
+    """The `__getattr__` of a module, called for missing names."""
 
     def find(name):
         found = find_place(module, name)

@@ -1,4 +1,4 @@
-"""Tensors of a class of one's own, and functions that take what is no Tensor: `__torch_function__` (torch.overrides).
+"""Subclasses of Tensor, and tensor-like arguments of functions: `__torch_function__` (torch.overrides).
 
     class Tagged(torch.Tensor):
         @classmethod
@@ -6,8 +6,8 @@
             print(func.__name__)
             return super().__torch_function__(func, types, args, kwargs)
 
-An argument whose class has this method is asked what a function makes of it, in place of the function. The method of Tensor itself
-calls the function and makes its results tensors of the subclass.
+If the class of an argument has this method, it is called instead of the function. The method of Tensor itself calls the function and
+converts its results to the subclass.
 
 Plain tensors must not pay for this. So a subclass of Tensor gets a base between, whose methods ask first; those of Tensor stay as
 they are. Functions look at the types of arguments anyway that they have not seen (interface/publish.py); from the first subclass on, all
@@ -43,7 +43,7 @@ _OFF = _Off()
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which nobody is asked: functions compute themselves (torch._C.DisableTorchFunctionSubclass)."""
+    """Inside, `__torch_function__` is disabled (torch._C.DisableTorchFunctionSubclass)."""
 
     def __enter__(self) -> None:
         _OFF.depth += 1
@@ -53,12 +53,12 @@ class DisableTorchFunctionSubclass:
 
 
 def disabled(func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
-    """As the `__torch_function__` of a class: its objects are not asked (torch._C._disabled_torch_function_impl)."""
+    """A `__torch_function__` that disables dispatch for a class (torch._C._disabled_torch_function_impl)."""
     return _call(func, args, kwargs)
 
 
 def _call(func: Callable, args: tuple, kwargs: dict | None) -> Any:
-    """A call of `func` in which nobody is asked; NotImplemented for a function of PyTorch's own, which asks all the same."""
+    """Call `func` without dispatch; returns NotImplemented for a function of PyTorch itself, which would dispatch anyway."""
     outer = _OFF.func
     if outer is func:
         return NotImplemented
@@ -76,7 +76,7 @@ _MARK = "_asks"
 
 @cache
 def is_asked(kind: Any) -> bool:
-    """Whether objects of a class are asked: not plain Tensors, nor those of the library's own subclasses."""
+    """Whether dispatch applies to a class: not to Tensor, nor to the library's own subclasses."""
     method = getattr(kind, "__torch_function__", None)
     if method is None or method is disabled:
         return False
@@ -84,7 +84,7 @@ def is_asked(kind: Any) -> bool:
 
 
 def overloaded(values: Any) -> list:
-    """Those of some arguments, and in lists among them, who are asked: one of each class, subclasses before their bases."""
+    """The arguments (also inside lists) that dispatch applies to: one of each class, subclasses before their bases."""
     found: list = []
     if _OFF.depth:
         return found
@@ -100,7 +100,7 @@ def overloaded(values: Any) -> list:
 
 
 def ask(name: str, func: Callable, found: list, args: tuple, kwargs: dict) -> Any:
-    """What the first of `found` that knows how makes of a call of `func`, a function of PyTorch's compiled part.
+    """Dispatch a call of `func`, a C++ function in PyTorch, to the first of `found` that handles it.
 
     Raises TypeError, with `name` in its text, if all decline.
     """
@@ -116,7 +116,7 @@ def ask(name: str, func: Callable, found: list, args: tuple, kwargs: dict) -> An
 
 
 def ask_in_python(name: str, func: Callable, found: list, values: Any, args: tuple, kwargs: dict) -> Any:
-    """The same for a function that PyTorch has in Python. Of the types that it tells, Tensor is one if a plain one is in `values`."""
+    """The same for a function that is Python in PyTorch. The types include Tensor if a plain tensor is in `values`."""
     types = tuple(map(type, found))
     if any(type(value) is Registry.tensor for value in values):
         types = (*types, Registry.tensor)
@@ -144,7 +144,7 @@ def _answer(
 
 
 _ASK_NOBODY = frozenset(("as_tensor", "asarray", "is_storage", "is_tensor", "tensor", "typename"))
-"""Functions that take anything."""
+"""Functions that accept anything."""
 
 _FUNCTIONAL = frozenset((
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum", "lu",
@@ -181,7 +181,7 @@ _REPORTED = {
     "remainder_": "__imod__",
 }  # fmt: skip
 _METHODS = {operator: name for name, operators in _REPORTED.items() for operator in operators.split()}
-"""The method that `__torch_function__` is told of where an operator was used."""
+"""The method passed to `__torch_function__` for an operator."""
 
 _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -192,14 +192,14 @@ _WRITES = (
     "__setitem__", "__getitem__",
     *(f"__i{name}__" for name in ("add", "and", "floordiv", "lshift", "mod", "mul", "or", "pow", "rshift", "sub", "truediv", "xor")),
 )  # fmt: skip
-"""Operators of a plain tensor for which Python does not turn to a subclass on the other side: they ask themselves."""
+"""Operators of a plain tensor for which Python does not try a subclass on the other side: they dispatch themselves."""
 
 _ON_FIRST: list[Callable[[], None]] = []
 _ARE_SUBCLASSES: list[bool] = []
 
 
 def when_subclassed(fn: Callable[[], None]) -> None:
-    """Call `fn` when the first subclass is made; now if there is one."""
+    """Call `fn` when the first subclass is created, or now if there is one."""
     _ON_FIRST.append(fn)
     if _ARE_SUBCLASSES:
         fn()
@@ -207,7 +207,7 @@ def when_subclassed(fn: Callable[[], None]) -> None:
 
 @cache
 def base_of_subclasses() -> type:
-    """The class between Tensor and its subclasses, whose methods and attributes ask."""
+    """The class between Tensor and its subclasses, whose methods and attributes dispatch."""
     tensor = Registry.tensor
     members: dict[str, Any] = {
         _MARK: True,
@@ -251,7 +251,7 @@ _IN_PYTHON = frozenset(
 
 
 def _asking(name: str, own: Callable) -> Callable:
-    """The method `own` of Tensor, asking first."""
+    """The method `own` of Tensor with dispatch."""
     tensor = Registry.tensor
     operator = name[2:-2] if name.startswith("__") else ""
     forward = f"__{operator[1:]}__" if operator[:1] == "r" and hasattr(tensor, f"__{operator[1:]}__") else ""
@@ -282,7 +282,7 @@ def _asking(name: str, own: Callable) -> Callable:
 
 
 def _asking_property(name: str, own: property) -> property:
-    """The attribute `own` of Tensor, asking first when it is read, set or deleted."""
+    """The attribute `own` of Tensor, with dispatch when it is read, set or deleted."""
 
     def through(func: Callable, direct: Callable) -> Callable:
         def access(self, *value):  # type: ignore[no-untyped-def]  # as above
@@ -305,7 +305,7 @@ def _asking_property(name: str, own: property) -> property:
 
 
 def _subclassed(cls: type, asks: bool = False, **options: Any) -> None:
-    """Put the base that asks between a new subclass and Tensor. The library's own subclasses have none, and are not asked."""
+    """Insert the dispatching base between a new subclass and Tensor, except for the library's own subclasses."""
     tensor = Registry.tensor
     super(tensor, cls).__init_subclass__(**options)
     if not asks and cls.__module__.partition(".")[0] == _PACKAGE:
@@ -317,9 +317,9 @@ def _subclassed(cls: type, asks: bool = False, **options: Any) -> None:
 def _torch_function(
     cls: type, func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None
 ) -> Any:
-    """Call `func`, and make what it gives tensors of this class (torch.Tensor.__torch_function__).
+    """Call `func` and convert its results to this class (torch.Tensor.__torch_function__).
 
-    NotImplemented if one of `types` is no base of this class: that one shall say what to do.
+    Returns NotImplemented if one of `types` is not a base of this class: that one must decide.
     """
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
@@ -341,7 +341,7 @@ def _as_class(result: Any, cls: type) -> Any:
 
 
 def as_subclass(self, cls):  # type: ignore[no-untyped-def]  # a method of Tensor, which has no types
-    """The same tensor once more, in the same memory and with its history, as one of a subclass (torch.Tensor.as_subclass)."""
+    """An alias of the tensor with the same memory and history, as an instance of a subclass (torch.Tensor.as_subclass)."""
     _check_class(cls)
     out = apply_view(RULES["AliasBackward0"], self, self._array())
     out.__class__ = cls
@@ -387,12 +387,12 @@ def install() -> None:
 
 
 def has_torch_function(relevant_args: Any) -> bool:
-    """Whether one of several arguments is to be asked (torch.overrides.has_torch_function)."""
+    """Whether dispatch applies to one of several arguments (torch.overrides.has_torch_function)."""
     return bool(overloaded([*relevant_args]))
 
 
 def handle_torch_function(public_api: Callable, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
-    """What those among `relevant_args` who are asked make of `public_api(*args, **kwargs)`; its own result if there are none.
+    """Dispatch `public_api(*args, **kwargs)` to `relevant_args`; calls it if dispatch applies to none.
 
     TypeError if all decline (torch.overrides.handle_torch_function).
     """
@@ -404,7 +404,7 @@ def handle_torch_function(public_api: Callable, relevant_args: Any, *args: Any, 
 
 
 def wrap_torch_function(dispatcher: Callable) -> Callable:
-    """A decorator: the function asks those of its arguments that `dispatcher` names (torch.overrides.wrap_torch_function)."""
+    """Decorates a function to dispatch on the arguments that `dispatcher` returns (torch.overrides.wrap_torch_function)."""
 
     def decorate(func: Callable) -> Callable:
         @wraps(func)
@@ -426,7 +426,7 @@ def is_tensor_like(inp: Any) -> bool:
 
 @cache
 def _names() -> dict[Any, str]:
-    """The names of what `__torch_function__` is told of."""
+    """The names of functions passed to `__torch_function__`."""
     whole = vars(sys.modules[_PACKAGE])
     names: dict[Any, str] = {whole[name]: f"torch.functional.{name}" for name in _FUNCTIONAL}
     for place in ("", ".nn.functional", ".linalg", ".special"):
@@ -455,7 +455,7 @@ def is_tensor_method_or_property(func: Callable) -> bool:
 
 @cache
 def get_default_nowrap_functions() -> set[Callable]:
-    """The functions whose results stay as they are: `_base` and `grad` (torch.overrides.get_default_nowrap_functions)."""
+    """The functions whose results are not converted: `_base` and `grad` (torch.overrides.get_default_nowrap_functions)."""
     tensor: Any = Registry.tensor
     return {tensor._base.__get__, tensor.grad.__get__}
 

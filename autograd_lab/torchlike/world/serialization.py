@@ -1,13 +1,13 @@
-"""torch.save and torch.load: PyTorch's own archives, so that each library reads what the other wrote.
+"""torch.save and torch.load: PyTorch's own archives, so that each library can read the other's files.
 
 An archive is a zip file without compression:
 
-    archive/data.pkl       the object, pickled: a tensor in it names its storage, and where in there it begins
+    archive/data.pkl       the object, pickled: a tensor in it names its storage and its offset there
     archive/data/0, 1, ..  the storages, plain numbers; tensors that share memory share one
     archive/byteorder      of the numbers
 
-In the pickle stands PyTorch's name for what PyTorch has as well (`torch._utils._rebuild_tensor_v2`); `Stand` is such a name.
-What older versions of PyTorch wrote, several pickles in a row and then the storages, can be read too.
+The pickle uses PyTorch's names for everything PyTorch has too (`torch._utils._rebuild_tensor_v2`); `Stand` is such a name. Files of older
+versions of PyTorch, several pickles in a row followed by the storages, can be read too.
 """
 
 import io
@@ -33,21 +33,21 @@ from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from .device import device, on_cpu
 
-ALIGNMENT = 64  # of the numbers of a storage in the file, so that they can be mapped into memory
-LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # how the files of old versions begin
+ALIGNMENT = 64  # alignment of a storage's numbers in the file, so that they can be memory-mapped
+LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # the first bytes of files of old versions
 
 MAP_LOCATION = Callable | device | str | dict[str, str] | None
-"""Where `load` puts tensors, in annotations."""
+"""The type of `map_location`, for annotations."""
 
 
 class Stand:
-    """Something of PyTorch's that stands in a file by its name."""
+    """Something of PyTorch's that a file refers to by name."""
 
     def __init__(self, module, name):
         self.module, self.name = module, name
 
     def __call__(self, *args):
-        """Picklers ask whether it could be called; only what it stands for can."""
+        """Picklers check that it is callable; only the original really is."""
         raise TypeError(f"{self.module}.{self.name} is a name in a file")
 
 
@@ -71,7 +71,7 @@ ELSEWHERE = (
     "QUInt4x2",
     "QUInt2x4",
 )
-"""Kinds of storages that PyTorch has besides."""
+"""Further kinds of storages in PyTorch."""
 
 CLASSES = {
     Tensor: ("torch", "Tensor"), Parameter: ("torch.nn.parameter", "Parameter"), Size: ("torch", "Size"),
@@ -80,7 +80,7 @@ CLASSES = {
 
 
 class Memory:
-    """One storage on its way into a file."""
+    """One storage being written to a file."""
 
     def __init__(self, key, array):
         self.key, self.array = key, array
@@ -90,7 +90,7 @@ class Memory:
 
 
 def _pickler(base):
-    """A pickler class on top of `base`, which must be one that is written in Python: others look up each name they write."""
+    """A pickler class on top of `base`, which must be implemented in Python: others look up each name they write."""
 
     class Pickler(base):
         def __init__(self, *args, **kwargs):
@@ -134,7 +134,7 @@ def _pickler(base):
 
             x = t._array()
             where = address_of(owner_of(x))
-            memory = self.at.get(where) if x.size else None  # nothing has an address of its own
+            memory = self.at.get(where) if x.size else None  # an empty tensor has no address of its own
             if memory is None:
                 memory = self.at[where] = Memory(len(self.storages), storage_of(x))
                 self.storages.append(memory)
@@ -163,10 +163,10 @@ DEFAULT_PROTOCOL = 2
 
 
 def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True):
-    """Write `obj` to the file `f`, a path or something with `write`, as PyTorch does (torch.save).
+    """Write `obj` to the file `f`, a path or an object with `write` (torch.save).
 
     Tensors that share memory are written once and share it again when they are loaded. Raises RuntimeError if the folder of
-    the path does not exist, or if one memory is seen as two number types.
+    the path does not exist, or if the same memory is used with two number types.
     """
     if isinstance(f, str | os.PathLike):
         parent = Path(f).parent
@@ -184,7 +184,7 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
         with Path(f).open("wb") as file:
             _write_archive(file, pickled.getvalue(), pickler.storages)
     else:
-        buffer = io.BytesIO()  # zip files are written with steps back, which not every file can make
+        buffer = io.BytesIO()  # writing zip files needs seeking, which not every file supports
         _write_archive(buffer, pickled.getvalue(), pickler.storages)
         f.write(buffer.getvalue())
 
@@ -237,7 +237,7 @@ def _rebuild_subclass(make, cls, args, state):
 
 
 def _with_state(t, state):
-    if isinstance(state, tuple):  # of what has slots as well
+    if isinstance(state, tuple):  # of objects with slots too
         state = {**(state[0] or {}), **(state[1] or {})}
     for name, value in (state or {}).items():
         setattr(t, name, value)
@@ -279,9 +279,9 @@ _KNOWN = {
     ("__builtin__", "complex"): complex,
     ("__builtin__", "bytearray"): bytearray,
 }
-"""What a file may name that is loaded with weights_only=True: it makes data, and runs nothing else."""
+"""The names that a file loaded with weights_only=True may use: they make data and run no other code."""
 
-_allowed: list = []  # what the user trusts besides
+_allowed: list = []  # further names that the user trusts
 
 
 class safe_globals:  # noqa: N801 - PyTorch's name
@@ -304,17 +304,17 @@ def add_safe_globals(safe_globals):
 
 
 def get_safe_globals():
-    """What was added by `add_safe_globals`."""
+    """The objects added by `add_safe_globals`."""
     return list(_allowed)
 
 
 def clear_safe_globals():
-    """Forget what was added."""
+    """Remove the objects that were added."""
     _allowed.clear()
 
 
 def _trusted(module, name):
-    """What the user allows under that name, ours under PyTorch's name as well; or None."""
+    """The object that the user allows under that name, also ours under PyTorch's name; or None."""
     for one in _allowed:
         thing, path = one if isinstance(one, tuple) else (one, f"{one.__module__}.{one.__qualname__}")
         ours = module.startswith("torch.") and path.startswith("autograd_lab.")
@@ -324,7 +324,7 @@ def _trusted(module, name):
 
 
 def _ours(module, name):
-    """What is here for PyTorch's `module.name`: torch.nn.modules.linear.Linear is found in nn. Raises AttributeError if there is nothing."""
+    """Our counterpart of PyTorch's `module.name`: torch.nn.modules.linear.Linear is found in nn. Raises AttributeError if there is none."""
     places = [sys.modules["autograd_lab"]]
     for part in module.split(".")[1:]:
         place = getattr(places[-1], part, None)
@@ -372,11 +372,11 @@ class _Names:
 
 
 class _Unpickler(_Names, pickle.Unpickler):
-    """Makes whatever the file names."""
+    """Creates whatever the file names."""
 
 
 class _WeightsOnly(_Names, pickle._Unpickler):
-    """Makes what is known or trusted, and changes nothing but what it made: a file may not write to a class."""
+    """Creates only known or trusted objects, and modifies only objects it created: a file may not write to a class."""
 
     dispatch: ClassVar = dict(pickle._Unpickler.dispatch)
 
@@ -404,11 +404,11 @@ class _WeightsOnly(_Names, pickle._Unpickler):
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
-    """What `save`, this one or PyTorch's, wrote to `f`: a path or something with `read` and `seek` (torch.load).
+    """Load what `save`, ours or PyTorch's, wrote to `f`: a path or an object with `read` and `seek` (torch.load).
 
-    weights_only=True, the default, takes tensors and plain containers only and raises UnpicklingError for anything else; False
-    makes whatever there is, modules included, and can run any code. map_location may only mean the CPU; a function or a dict
-    is not asked, for there is nowhere else. Raises RuntimeError for a damaged file and for number types that are not here.
+    weights_only=True, the default, accepts only tensors and plain containers and raises UnpicklingError for anything else; False loads
+    anything, including modules, and can run arbitrary code. map_location may only mean the CPU; a function or a dict is ignored, since
+    there is no other device. Raises RuntimeError for a damaged file and for unsupported number types.
     """
     if weights_only and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")

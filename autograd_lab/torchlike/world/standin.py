@@ -1,10 +1,10 @@
-"""Programs written for PyTorch, run as they are: autograd_lab takes the name torch.
+"""Runs programs written for PyTorch unchanged: autograd_lab takes the name torch.
 
-    autograd-lab run train.py --epochs 3        a program in files of its own
+    autograd-lab run train.py --epochs 3        a program in files
     lab.stand_in()                              in a notebook, before its first `import torch`
 
-From then on `import torch`, `from torch import nn`, `import torch.nn.functional as F` give this library, in the program and in
-all modules that it imports.
+From then on `import torch`, `from torch import nn`, `import torch.nn.functional as F` import this library, in the program and in all
+modules that it imports.
 """
 
 import argparse
@@ -32,7 +32,7 @@ _OURS = {
     "__main__", "_version", "bench", "cli", "core", "course", "data", "datasets", "express", "grade", "interface", "lab", "loading",
     "standin", "torchlike", "tracing", "widgets", "world",
 }  # fmt: skip
-"""What is no part of the torch-like namespace."""
+"""Names that are not part of the torch-like namespace."""
 
 
 _LEFT_OUT = """
@@ -42,15 +42,15 @@ _LEFT_OUT = """
     fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather package profiler quasirandom
     signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.model_zoo utils.tensorboard utils.tensorboard.writer
 """
-"""Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
+"""Modules of PyTorch's that do not exist here. Many programs import one without using it, so they can be imported."""
 
 
 _NOT_THERE = ("torch.distributed.rpc.api",)
-"""What a PyTorch without such a module has not, and programs ask for with hasattr."""
+"""Names that a PyTorch without such a module lacks, and that programs check with hasattr."""
 
 
 class _Refusing(type):
-    """The kind of what stands for a name in a module that is left out: `isinstance` says no, any use says why."""
+    """The metaclass of placeholders for names in left-out modules: `isinstance` is False, any use raises an error that says why."""
 
     def __call__(cls, *args, **kwargs):
         raise NotImplementedError(
@@ -69,7 +69,7 @@ class _Refusing(type):
 
 
 class _LeftOut(ModuleType):
-    """A module of PyTorch's that is left out. Whatever is asked of it is there, and refuses when it is used."""
+    """A left-out module of PyTorch's. Any attribute exists, and raises when used."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -88,7 +88,7 @@ class _LeftOut(ModuleType):
 
 
 class _Operator:
-    """A name below torch.ops.aten. Programs make tables by them for tensors of classes of their own; called, one says why not."""
+    """A name below torch.ops.aten. Programs use them as keys for their own tensor classes; calling one raises."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -107,16 +107,16 @@ class _Operator:
 
 
 class _Torch(ModuleType):
-    """The module that stands for torch: the names of autograd_lab, with the version of PyTorch that it follows."""
+    """The module that replaces torch: the names of autograd_lab, with the version of PyTorch that it follows."""
 
-    __path__: ClassVar[list[str]] = []  # a package, in which nothing is found but what is registered
+    __path__: ClassVar[list[str]] = []  # a package in which only registered modules are found
 
     def __init__(self) -> None:
         super().__init__("torch", autograd_lab.__doc__)
         self.__version__ = version.__version__
         self.__spec__ = ModuleSpec(
             "torch", None, is_package=True
-        )  # by which programs look whether there is a torch
+        )  # programs use it to check whether torch is installed
 
     def __getattr__(self, name: str) -> object:
         return getattr(autograd_lab, name)
@@ -136,7 +136,7 @@ def _import_all(package: ModuleType) -> None:
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """A block (`with torch.device("meta")`) whose draws from the default generator are taken back at its end."""
+    """A block (`with torch.device("meta")`) that restores the default generator at its end."""
     state = DEFAULT.rng.state
     try:
         yield
@@ -145,9 +145,9 @@ def undrawn() -> Iterator[None]:
 
 
 def stand_in() -> ModuleType:
-    """Let `import torch` give autograd_lab in this process, and return it.
+    """Make `import torch` import autograd_lab in this process, and return it.
 
-    Raises ImportError if PyTorch itself has been imported already: what others hold of it would stay what it is.
+    Raises ImportError if PyTorch itself has been imported already: existing references to it would remain.
     """
     present = sys.modules.get("torch")
     if isinstance(present, _Torch):
@@ -160,7 +160,7 @@ def stand_in() -> ModuleType:
     for folder in (autograd_lab, autograd_lab.torchlike, autograd_lab.torchlike.world):
         _import_all(folder)
     Defaults.meta = undrawn
-    for path, holder in PLACES.items():  # some programs look through what is there with vars
+    for path, holder in PLACES.items():  # some programs inspect the names with vars
         source = "nn" if path.startswith("nn.modules.") else holder
         place = vars(sys.modules[f"autograd_lab.{path}"])
         for name, value in vars(sys.modules[f"autograd_lab.{source}".rstrip(".")]).items():
@@ -200,7 +200,7 @@ def stand_in() -> ModuleType:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Carry out `autograd-lab run`."""
+    """Run `autograd-lab run`."""
     parser = argparse.ArgumentParser(
         prog="autograd-lab run",
         description="Run a program written for PyTorch, with autograd_lab in its place.",

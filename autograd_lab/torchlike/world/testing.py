@@ -1,4 +1,4 @@
-"""torch.testing: `assert_close`, the comparison for tests of one's own."""
+"""torch.testing: `assert_close`, a comparison for tests."""
 
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,13 @@ from ..autograd.variable import Variable
 from ..creation import as_tensor
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
-"""(rtol, atol) by type; whole numbers and booleans must be equal."""
+"""(rtol, atol) by type; integers and booleans must be equal."""
 
 _Options = namedtuple("_Options", "rtol atol equal_nan check_dtype check_stride allow_subclasses")
 
 
 class _Unlike(Exception):  # noqa: N818 - it says what differs, and becomes the AssertionError
-    """Two values that differ: the text, and where in lists and dicts they stand."""
+    """Two values that differ: the message, and their position in lists and dicts."""
 
     def __init__(self, text, where=()):
         super().__init__(text)
@@ -39,9 +39,9 @@ def assert_close(
     """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| (torch.testing.assert_close).
 
     Compares tensors, NumPy arrays, numbers, None, and lists, tuples and dicts of these; types and shapes must be the same.
-    Without `rtol` and `atol` they follow the type: 1.3e-6 and 1e-5 for float32, 1e-7 for float64, equality for whole numbers.
-    `msg` replaces the text, or is called with it. Raises TypeError for what cannot be compared, ValueError for one tolerance
-    without the other.
+    Without `rtol` and `atol` they follow the type: 1.3e-6 and 1e-5 for float32, 1e-7 for float64, equality for integers.
+    `msg` replaces the text, or is called with it. Raises TypeError if the values cannot be compared, ValueError for one tolerance without
+    the other.
     """
     if (rtol is None) is not (atol is None):
         raise ValueError(
@@ -62,7 +62,7 @@ def assert_close(
 
 
 def _pairs(a, b, where, options):
-    """The pairs (where, actual, expected) that two nested values consist of. Raises _Unlike if they are built differently."""
+    """The pairs (where, actual, expected) in two nested values. Raises _Unlike if their structures differ."""
     if (
         isinstance(a, Sequence)
         and isinstance(b, Sequence)

@@ -1,4 +1,6 @@
-"""torch.nn.utils: clipping of gradients, all parameters as one vector; packed sequences, parametrized, pruned and fused weights beside it."""
+"""torch.nn.utils: gradient clipping, all parameters as one vector; in submodules packed sequences, and parametrized, pruned and fused
+weights.
+"""
 
 import importlib
 import inspect
@@ -23,7 +25,7 @@ def _with_grad(parameters):
 
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """The norm of all tensors seen as one vector."""
+    """The norm of all tensors as one vector."""
     from ...linalg import vector_norm
 
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
@@ -74,7 +76,7 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Cut every element of every gradient off at +- clip_value."""
+    """Clamp every element of every gradient to +- clip_value."""
     limit = float(clip_value)
     for p in _with_grad(parameters):
         write(p.grad, np.clip(p.grad._array(), -limit, limit))
@@ -99,9 +101,9 @@ def vector_to_parameters(vec, parameters):
 
 
 def skip_init(module_cls, *args, **kwargs):
-    """A module whose parameters hold whatever numbers: no random numbers are drawn for them.
+    """A module with uninitialized parameters: no random numbers are drawn for them.
 
-    Raises RuntimeError for what is no Module class, or takes no device.
+    Raises RuntimeError unless the argument is a Module class that takes a device.
     """
     from ..module import Module
 
@@ -124,12 +126,12 @@ def _laid(module, memory_format, kinds):
 
 
 def convert_conv2d_weight_memory_format(module, memory_format):
-    """Lay the weights of all Conv2d and ConvTranspose2d in the module out in a memory format; returns it."""
+    """Convert the weights of all Conv2d and ConvTranspose2d in the module to a memory format; returns the module."""
     return _laid(module, memory_format, ("Conv2d", "ConvTranspose2d"))
 
 
 def convert_conv3d_weight_memory_format(module, memory_format):
-    """Lay the weights of all Conv3d and ConvTranspose3d in the module out in a memory format; returns it."""
+    """Convert the weights of all Conv3d and ConvTranspose3d in the module to a memory format; returns the module."""
     return _laid(module, memory_format, ("Conv3d", "ConvTranspose3d"))
 
 
@@ -139,7 +141,7 @@ _ELSEWHERE = {
     "older": ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"),
     "fusion": ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
 }
-"""Names of this module that stand in one below it, which is loaded when the first of them is asked for."""
+"""Names of this module that live in a submodule, which is loaded when one of them is first used."""
 
 
 def __getattr__(name):

@@ -1,4 +1,4 @@
-"""A layer and the batch norm behind it made one layer, which computes the same in evaluation (torch.nn.utils.fusion)."""
+"""Fuses a layer with the batch norm after it into one layer that computes the same in evaluation (torch.nn.utils.fusion)."""
 
 import copy
 
@@ -6,7 +6,7 @@ from ..parameter import Parameter
 
 
 def fuse_conv_bn_eval(conv, bn, transpose=False):
-    """A copy of `conv` (transpose: a transposed one) whose weights do what `bn` did after it.
+    """A copy of `conv` (transpose: a transposed one) whose weights include `bn`.
 
     Raises AssertionError for layers in training, or without running statistics.
     """
@@ -30,7 +30,7 @@ def _settings(bn):
 
 
 def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
-    """Weight and bias of a convolution with a batch norm of these statistics and weights behind it, as Parameters."""
+    """Weight and bias of a convolution fused with a batch norm of these statistics and weights, as Parameters."""
     kind = conv_w.dtype if conv_b is None else conv_b.dtype
     conv_b = bn_rm.new_zeros(bn_rm.shape) if conv_b is None else conv_b
     bn_w = bn_rm.new_ones(bn_rm.shape) if bn_w is None else bn_w
@@ -49,9 +49,9 @@ def _fused(weight, bias, mean, var, eps, bn_w, bn_b, shape, kind):
 
 
 def fuse_linear_bn_eval(linear, bn):
-    """A copy of `linear` whose weights do what `bn` did after it.
+    """A copy of `linear` whose weights include `bn`.
 
-    Raises AssertionError for layers in training, without running statistics, or of sizes that do not fit.
+    Raises AssertionError for layers in training, without running statistics, or with sizes that do not match.
     """
     fused = _copied(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
@@ -64,7 +64,7 @@ def fuse_linear_bn_eval(linear, bn):
 
 
 def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
-    """Weight and bias of a linear layer with a batch norm of these statistics and weights behind it, as Parameters."""
+    """Weight and bias of a linear layer fused with a batch norm of these statistics and weights, as Parameters."""
     kind = linear_w.dtype if linear_b is None else linear_b.dtype
     linear_b = bn_rm.new_zeros(bn_rm.shape) if linear_b is None else linear_b
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, (-1, 1), kind)

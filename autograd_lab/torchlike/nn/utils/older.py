@@ -1,6 +1,6 @@
-"""The first forms of weight_norm and spectral_norm: a hook before each forward computes the weight from its parts.
+"""The original weight_norm and spectral_norm: a hook before each forward computes the weight from its parts.
 
-`parametrizations` has the forms that replace them; these remain for programs and saved states that have the older names
+`parametrizations` replaces them; these remain for programs and saved states with the older names
 (weight_g and weight_v; weight_orig, weight_u and weight_v).
 """
 

@@ -13,7 +13,7 @@ from .parametrize import register_parametrization, type_before_parametrizations
 
 
 class _WeightNorm(Module):
-    """Weight = g v / |v|, the norm taken over all dims but one."""
+    """Weight = g v / |v|, with the norm over all dims but one."""
 
     def __init__(self, dim=0):
         super().__init__()
@@ -32,7 +32,7 @@ def weight_norm(module, name="weight", dim=0):
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def take_older(state_dict, prefix, *_):
-        """States of the older `nn.utils.weight_norm` fit too."""
+        """Accept states of the older `nn.utils.weight_norm` too."""
         older = f"{prefix}{name}_g", f"{prefix}{name}_v"
         if all(key in state_dict for key in older):
             for i, key in enumerate(older):
@@ -43,7 +43,7 @@ def weight_norm(module, name="weight", dim=0):
 
 
 class _SpectralNorm(Module):
-    """Weight / its largest singular value, which power iteration follows (one step a call in training)."""
+    """Weight / its largest singular value, tracked by power iteration (one step per call in training)."""
 
     def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
         super().__init__()
@@ -147,7 +147,7 @@ class _Orthogonal(Module):
             else:
                 more = FUNCTIONS["randn"](*tall.shape[:-2], n, n - k, dtype=tall.dtype)
                 self.base = _made_orthogonal(FUNCTIONS["cat"]([tall, more], -1))
-            start = Q.new_zeros(Q.shape)  # of which the first three maps make the identity
+            start = Q.new_zeros(Q.shape)  # from which the first three maps make the identity
             start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)
             return start
         if self.orthogonal_map != "householder":
@@ -157,7 +157,7 @@ class _Orthogonal(Module):
         A, tau = FUNCTIONS["geqrf"](tall)
         signs = A.diagonal(dim1=-2, dim2=-1)
         signs.sign_()
-        signs[tau == 0.0] *= -1  # where LAPACK left a reflection out
+        signs[tau == 0.0] *= -1  # where LAPACK left out a reflection
         return A if Q.shape[-2] >= Q.shape[-1] else A.mT
 
 
@@ -167,7 +167,7 @@ def _is_orthogonal(Q):
 
 
 def _made_orthogonal(A):
-    """Q of A = QR with a diagonal of R that is not negative."""
+    """Q of A = QR with a nonnegative diagonal of R."""
     X, tau = FUNCTIONS["geqrf"](A)
     return householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
 
@@ -175,7 +175,7 @@ def _made_orthogonal(A):
 def orthogonal(module, name="weight", orthogonal_map=None, *, use_trivialization=True):
     """Keep a matrix's columns (or, if it is wide, rows) orthonormal. Returns the module.
 
-    orthogonal_map is "matrix_exp" (of square matrices if not given), "cayley" or "householder" (of others if not given).
+    orthogonal_map is "matrix_exp" (default for square matrices), "cayley" or "householder" (default for others).
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Variable):

@@ -1,4 +1,4 @@
-"""Weights that are functions of other parameters: `module.weight` is computed anew wherever it is read.
+"""Weights that are functions of other parameters: `module.weight` is recomputed each time it is read.
 
 register_parametrization(module, "weight", fn) keeps the old weight as module.parametrizations.weight.original and makes
 module.weight = fn(original), with a gradient to the original.
@@ -51,7 +51,7 @@ class ParametrizationList(ModuleList):
                     f"When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: {dtype}\n"
                     f"right_inverse(original).dtype: {value.dtype}"
                 )
-            if value is not original:  # the parameter stays the object that an optimizer may know
+            if value is not original:  # the parameter stays the same object: an optimizer may hold it
                 original.data = value.detach()
             _register(self, "original", original)
         else:
@@ -145,7 +145,7 @@ def _value(module, name):
 
 
 def _check_next(parametrization, value, name):
-    """Raise ValueError if a further parametrization does not map tensors such as `value` to their like."""
+    """Raise ValueError if another parametrization does not preserve the shape and type of tensors such as `value`."""
     new = parametrization(value)
     if not isinstance(new, Variable):
         raise ValueError(f"A parametrization must return a tensor. Got {type(new).__name__}.")
@@ -172,9 +172,9 @@ def _same_kind(a, b, text, name, other):
 
 
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
-    """Make module.<tensor_name> the result of `parametrization`(original); several ones follow on each other.
+    """Make module.<tensor_name> the result of `parametrization`(original); several are applied in order.
 
-    A right_inverse(value) method of the parametrization says which original a given value has. Returns the module; raises
+    A right_inverse(value) method of the parametrization computes the original for a given value. Returns the module; raises
     ValueError if there is no such tensor, or (without unsafe=True) if shape or dtype would change.
     """
     parametrization.train(module.training)
@@ -209,7 +209,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
 
 
 def _parametrized(base):
-    """A class of its own for a module with parametrized tensors, which are its properties."""
+    """A new class for a module with parametrized tensors, which are its properties."""
 
     def copied(self, memo):
         if id(self) not in memo:
@@ -273,7 +273,7 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
 
 
 def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
-    """Give a module the parametrizations of another (of one tensor, or of all), and the originals under them. Returns it."""
+    """Give a module the parametrizations of another (of one tensor, or of all), with their originals. Returns it."""
     if not is_parametrized(from_module):
         return to_module
     names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]

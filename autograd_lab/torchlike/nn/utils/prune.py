@@ -1,7 +1,7 @@
-"""Pruning: a weight is multiplied by a mask of zeros and ones, which a hook does anew before each forward (torch.nn.utils.prune).
+"""Pruning: a hook multiplies a weight by a mask of zeros and ones before each forward (torch.nn.utils.prune).
 
-The parameter `name` becomes `name`_orig, the mask is the buffer `name`_mask, and `name` itself the product of both. Methods that
-prune the same parameter one after the other are kept in a PruningContainer: each chooses among what is still there.
+The parameter `name` becomes `name`_orig, the mask is the buffer `name`_mask, and `name` itself the product of both. Methods that prune the
+same parameter in turn are kept in a PruningContainer: each chooses among the remaining entries.
 """
 
 import numbers
@@ -18,9 +18,9 @@ _ENTRIES, _SLICES = "unstructured", "structured"
 
 
 class BasePruningMethod(ABC):
-    """How to choose what is pruned: a subclass defines `compute_mask`, and says as PRUNING_TYPE what it chooses among.
+    """Chooses what to prune: a subclass defines `compute_mask`, and as PRUNING_TYPE what it chooses among.
 
-    "unstructured": single elements;  "structured": slices along its `dim`;  "global": all there is, pruned or not.
+    "unstructured": single elements;  "structured": slices along its `dim`;  "global": all entries, pruned or not.
     """
 
     _tensor_name: str
@@ -44,8 +44,8 @@ class BasePruningMethod(ABC):
     def apply(cls, module, name, *args, importance_scores=None, **kwargs):
         """Prune module.<name> now and before each forward; `args` are those of the method's constructor. Returns the hook.
 
-        importance_scores: what to choose by instead of the values themselves, in the tensor's shape. Raises AssertionError for
-        another shape, and what the method raises for an amount that is not there; the module is then as it was.
+        importance_scores: scores to choose by instead of the values, in the tensor's shape. Raises AssertionError for another shape, and
+        the method's error for an invalid amount; the module is then unchanged.
         """
         method = cls(*args, **kwargs)
         method._tensor_name = name
@@ -86,7 +86,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(importance_scores, default_mask=default_mask)
 
     def remove(self, module):
-        """Make the pruned tensor a plain parameter: what was pruned stays zero."""
+        """Make the pruned tensor a plain parameter: pruned entries stay zero."""
         if not hasattr(self, "_tensor_name"):
             raise AssertionError(f"Module {module} has to be pruned before pruning can be removed")
         name = self._tensor_name
@@ -98,7 +98,7 @@ class BasePruningMethod(ABC):
 
 
 def _hook_of(module, name):
-    """(key, hook) of what prunes module.<name>; (None, None) if nothing does."""
+    """(key, hook) of the method that prunes module.<name>; (None, None) if there is none."""
     found = [
         (key, hook)
         for key, hook in module._forward_pre_hooks.items()
@@ -118,7 +118,7 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method):
-        """Add a method for the same tensor. Raises TypeError for what is no method, ValueError for one of another tensor."""
+        """Add a method for the same tensor. Raises TypeError if it is not a method, ValueError if it belongs to another tensor."""
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
         if self._tensor_name != method._tensor_name:
@@ -146,7 +146,7 @@ class PruningContainer(BasePruningMethod):
         return mask
 
     def _left(self, method, mask, t):
-        """The index of what the method may choose among."""
+        """The index of the entries that the method may choose among."""
         kind = method.PRUNING_TYPE
         if kind == _ENTRIES:
             return mask == 1
@@ -235,7 +235,7 @@ class _Slices(_Amount):
         self.dim = dim
 
     def kept(self, t, count):
-        """Which slices stay, as a mask in one dim, if `count` of them go."""
+        """A one-dimensional mask of the slices to keep when `count` are pruned."""
         raise NotImplementedError
 
     def compute_mask(self, t, default_mask):
@@ -280,7 +280,7 @@ class LnStructured(_Slices):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes by a mask that is given."""
+    """Prunes by a given mask."""
 
     PRUNING_TYPE = "global"
 
@@ -339,13 +339,13 @@ def custom_from_mask(module, name, mask):
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
-    """Prune elements of several tensors, chosen among those of all of them.
+    """Prune elements of several tensors, chosen among all of them together.
 
     parameters         pairs (module, name)
     pruning_method     a class whose PRUNING_TYPE is "unstructured"; `kwargs` are its constructor's
-    importance_scores  {(module, name): what to choose by instead of the values}
+    importance_scores  {(module, name): scores to choose by instead of the values}
 
-    Raises TypeError for another kind of method, and if parameters or scores are no collection and no dict.
+    Raises TypeError for another kind of method, and if parameters are not a collection or scores not a dict.
     """
     if not isinstance(parameters, Iterable):
         raise TypeError("global_unstructured(): parameters is not an Iterable")

@@ -14,8 +14,8 @@ cat, stack = FUNCTIONS["cat"], FUNCTIONS["stack"]
 class PackedSequence(namedtuple("PackedSequence", "data batch_sizes sorted_indices unsorted_indices")):
     """The steps of all sequences, one after the other: first every sequence's step 0, then every step 1 that is left, ...
 
-    data (all steps, ...); batch_sizes: how many sequences reach each step (int64 tensor); sorted_indices: in which order the
-    sequences stand, longest first, and unsorted_indices, the way back (None: the order was right). RNN, GRU and LSTM take it.
+    data (all steps, ...); batch_sizes: how many sequences reach each step (int64 tensor); sorted_indices: the order of the sequences,
+    longest first, and unsorted_indices, its inverse (None: they were sorted). RNN, GRU and LSTM take it.
     """
 
     __slots__ = ()
@@ -31,11 +31,11 @@ class PackedSequence(namedtuple("PackedSequence", "data batch_sizes sorted_indic
         return self if data is self.data else self._replace(data=data)
 
     def is_pinned(self):
-        """False: nothing is pinned."""
+        """Always False."""
         return False
 
     def cpu(self):
-        """Itself: everything is on the CPU."""
+        """The same object: everything is on the CPU."""
         return self
 
     @property
@@ -67,7 +67,7 @@ def invert_permutation(permutation):
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """A padded batch (steps, n, ...) or (n, steps, ...) without its padding, as a PackedSequence.
 
-    lengths: n whole numbers, in falling order; in any order if enforce_sorted=False.
+    lengths: n integers in descending order, or in any order if enforce_sorted=False.
     """
     lengths = np.array(lengths._data if isinstance(lengths, Tensor) else lengths, dtype=np.int64)
     if not input.numel():
@@ -131,7 +131,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """Sequences (steps, ...) of different lengths as one batch, the shorter ones filled up with padding_value."""
+    """Sequences (steps, ...) of different lengths as one batch, with shorter ones padded with padding_value."""
     if padding_side not in ("left", "right"):
         raise RuntimeError("padding_side should be either 'right' or 'left'")
     if not isinstance(sequences, (list, tuple)):

@@ -119,7 +119,7 @@ def apply_view(rule, x, data, *args):
         if link is not NO_EDGE:
             kept = with_shapes(rule, (x,), args) if rule.shape_names else args
             edge = node = make_node(rule, (link,), kept)
-    out = make_view(x, data, edge)
+    out = make_view(x, data, edge)  # event: const view
     if state.special:
         finish(state, rule, (x,), (out,), node, args)
     return out
@@ -196,7 +196,7 @@ def overwrite(state, rule, inputs, data, node, name, args):
     write(target, data)
     if node is not None:
         refresh_results(node, rule, target)
-        rebase_history(target, node)
+        rebase_history(target, node)  # event: inplace recorded
     if after is not None:
         after(node)
     if state.special:
@@ -227,7 +227,7 @@ def write(target, data):
             # NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own.
             memory = target._data = memory.copy()
         np.copyto(memory, data, casting="unsafe")
-    bump_version(target)
+    bump_version(target)  # event: inplace
 
 
 # -- telling of it ----------------------------------------------------------------------------------------

@@ -40,9 +40,9 @@ MARK = re.compile(r"\s*# event: ([\w, ]+)$")
 
 @lru_cache(1)
 def listing() -> Record:
-    """{"pages": [[[file, first line number, text], ..], ..], "at": {mark: [page, row]}}: the functions of each page.
+    """{"pages": [[[heading, first line number, text], ..], ..], "at": {mark: [page, row]}}: the functions of each page.
 
-    They are shown with an empty row between two, and a row with the name of the file where a new one begins: see `rows`.
+    A heading says in which file and class a function is; it is "" where that is as before. See `rows`.
     """
     pages = [page(functions) for functions in (FORWARD, BACKWARD, BESIDE)]
     at: dict[str, list[int]] = {}
@@ -56,26 +56,27 @@ def listing() -> Record:
 
 
 def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
-    """The source of some functions: [file, first line number, text] of each."""
+    """The source of some functions: [heading, first line number, text] of each."""
     parts = []
+    before = ""
     for function in functions:
         lines, first = inspect.getsourcelines(function)
-        indent = "" if function.__name__ == function.__qualname__ else "    "
-        text = "\n".join(line.rstrip().removeprefix(indent) for line in lines)
-        parts.append(["core/" + Path(inspect.getfile(function)).name, first, text])
+        owner = function.__qualname__.removesuffix(function.__name__).rstrip(".")
+        text = "\n".join(line.rstrip().removeprefix("    " if owner else "") for line in lines)
+        heading = "core/" + Path(inspect.getfile(function)).name + (owner and f", class {owner}")
+        parts.append(["" if heading == before else heading, first, text])
+        before = heading
     return parts
 
 
 def rows(parts: list[list[Any]]) -> list[tuple[int, str]]:
     """The rows of a page, (line number, text); what is no line of a file has the number 0 (`engineRows` in assets/engine.js does the same)."""
     found: list[tuple[int, str]] = []
-    before = parts[0][0]
-    for file, first, text in parts:
+    for heading, first, text in parts:
         if found:
             found.append((0, ""))
-        if file != before:
-            found.append((0, f"# {file}"))
-        before = file
+        if heading:
+            found.append((0, f"# {heading}"))
         found += enumerate(text.split("\n"), first)
     return found
 

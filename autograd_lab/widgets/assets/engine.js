@@ -9,13 +9,12 @@ const HELD = { // of `film.made`, by mark: as BY_MARK in engine_source.py
 };
 const HELD_WORDS = ["rule", "name", "inner", "on", "value"], HELD_VALUES = ["data", "number", "numbers"];
 
-/** The rows of a page, [line number, text]: its functions, and where another file begins its name. */
+/** The rows of a page, [line number, text]: its functions, some under the name of their file and class. */
 export function engineRows(parts) {
   const found = [];
-  let before = parts[0][0];
-  for (const [file, begin, text] of parts) {
+  for (const [heading, begin, text] of parts) {
     if (found.length) found.push([0, ""]);
-    if (file !== before) found.push([0, `# ${before = file}`]);
+    if (heading) found.push([0, `# ${heading}`]);
     text.split("\n").forEach((line, i) => found.push([begin + i, line]));
   }
   return found;

@@ -160,6 +160,7 @@ export class Panels {
       const [page, row, sentence] = place(film, k, p.name);
       line = [-1 - page, row === undefined ? undefined : row + 1];
       this.showVariables(p, sentence);
+      this.code.toggleAttribute("data-idle", row === undefined && sentence !== undefined); // other code than this ran
     }
     const source = line ? line[0] : Math.max(this.shownSource ?? 0, 0), listing = engine ? engine.pages[-1 - source] : film.sources[source];
     if (source !== this.shownSource && listing) {

@@ -29,9 +29,9 @@ def front_end(without: tuple[str, ...] = ()) -> str:
 def joined(names: tuple[str, ...]) -> str:
     """Some modules of the folder as one."""
     sources = [(ASSETS / name).read_text(encoding="utf-8") for name in names]
-    joined = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
+    whole = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
     # Every stepper of a notebook sends it anew, so comments and indentation stay at home.
-    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", joined, flags=re.M)
+    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", whole, flags=re.M)
 
 
 @cache

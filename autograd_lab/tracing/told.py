@@ -48,13 +48,15 @@ class Teller:
         if "compiled" in made:
             return outside("a compiled function makes one node for all its steps", "compiler.entry")
         if made["kind"] == "function":
-            return outside("a custom Function is its own node", "autograd.function")
+            return outside("a custom Function is its own node", "torchlike.autograd.function")
         return ("edge CopySlices" if "inner" in made else e["k"]), ""
 
     def const(self, e: Record) -> Told:
         op, made = e["op"], e["t"]
         if e["why"] == "copy":
-            return outside("the numbers of other tensors were copied, without their history", "creation")
+            return outside(
+                "the numbers of other tensors were copied, without their history", "torchlike.creation"
+            )
         if op == "to":
             return outside("numbers were converted, or new ones made in the likeness of others")
         if op in _WITH_FLAGS and len(made) == 1:
@@ -62,11 +64,11 @@ class Teller:
         if op == "compiledfunction":
             return outside("a compiled function left no node", "compiler.entry")
         if not self.known.isdisjoint(made):
-            return outside("a custom Function left no node", "autograd.function")
+            return outside("a custom Function left no node", "torchlike.autograd.function")
         if op in _underived() or (op == "where" and len(e["in"]) == 1):
-            return outside("this operation has no derivative, and leaves no node", "ops.comparison")
+            return outside("this operation has no derivative, and leaves no node", "torchlike.ops.comparison")
         if op not in _operations():
-            return outside("a custom Function left no node", "autograd.function")
+            return outside("a custom Function left no node", "torchlike.autograd.function")
         if len(made) > 1 or not _operations()[op]:
             return outside("an operation of several results makes and tells of them itself")
         if self.trace.tensors[made[0]]["base"] is not None:
@@ -88,11 +90,13 @@ class Teller:
         if op == "copy_" and len(e["in"]) == 1:
             return outside("new numbers were put into this memory")
         if op == "data =":
-            return outside("`.data` was set, and the tensor has other memory now", "tensor")
+            return outside("`.data` was set, and the tensor has other memory now", "torchlike.tensor")
         if op in RESHAPES:
-            return outside("the tensor itself got another shape, and keeps its numbers", "ops.shapes")
+            return outside(
+                "the tensor itself got another shape, and keeps its numbers", "torchlike.ops.shapes"
+            )
         if not op.endswith("_") and op != "LBFGS":
-            return outside("an optimizer writes into its parameters by itself", "optim.optimizer")
+            return outside("an optimizer writes into its parameters by itself", "torchlike.optim.optimizer")
         return ("inplace" if e["n"] is None else "inplace recorded"), ""
 
     def detach(self, e: Record) -> Told:
@@ -100,25 +104,27 @@ class Teller:
         if how == "detach":
             return "detach", ""
         if how == "data":
-            return outside("`.data` is the same memory, without history", "tensor")
+            return outside("`.data` is the same memory, without history", "torchlike.tensor")
         if how == "Parameter":
-            return outside("a Parameter is a new leaf, in the memory that it was given", "nn.parameter")
+            return outside(
+                "a Parameter is a new leaf, in the memory that it was given", "torchlike.nn.parameter"
+            )
         return outside("a deep copy is a new leaf")
 
     def read(self, e: Record) -> Told:
         if e["how"] == "numpy":
-            return outside("NumPy was given the memory itself", "tensor")
+            return outside("NumPy was given the memory itself", "torchlike.tensor")
         return ("read" if e["how"] == "item" else "read tolist"), ""
 
     def flag(self, e: Record) -> Told:
         if e["how"] == "detach_":
-            return outside("the tensor was cut off from its history", "tensor")
+            return outside("the tensor was cut off from its history", "torchlike.tensor")
         return ("flag retain_grad" if e["how"] == "retain_grad" else "flag"), ""
 
     def grad(self, e: Record) -> Told:
         how = e["how"]
         if how == "assigned":
-            return outside("`.grad` was assigned", "tensor")
+            return outside("`.grad` was assigned", "torchlike.tensor")
         if how.endswith("_") and how != "copy_" and how not in RESHAPES:
             return "inplace", ""
         if how == "NumPy":
@@ -127,7 +133,7 @@ class Teller:
 
     def error(self, e: Record) -> Told:
         if "of" in e:
-            return outside("the call was refused before a pass began", "autograd")
+            return outside("the call was refused before a pass began", "torchlike.autograd")
         if not self.passes:
             return "", "Your program stopped here. No pass was under way."
         self.passes -= 1
@@ -141,7 +147,7 @@ class Teller:
         return "", "No statement of the engine: a tensor that was made before is used for the first time."
 
     def idle(self, e: Record) -> Told:
-        return outside("the optimizer finds no gradient to work with", "optim.optimizer")
+        return outside("the optimizer finds no gradient to work with", "torchlike.optim.optimizer")
 
     def unrecorded(self, e: Record) -> Told:
         return "", "The recorder failed here: which code ran is not known."

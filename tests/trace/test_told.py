@@ -33,8 +33,8 @@ IN_THE_CORE = {
 }
 """The function whose statement bears the mark is under way when its events are told; of the other marks see tests/widgets/test_engine_source.py."""
 WRITERS = {  # they call `write` of core/record.py, and tell of it when that has returned
-    "core/record.py overwrite", "nn/init.py _filled", "optim/lbfgs.py _set", "nn/utils/__init__.py clip_grads_with_norm_",
-    "nn/utils/__init__.py clip_grad_value_", "amp.py unscale_",
+    "core/record.py overwrite", "torchlike/nn/init.py _filled", "torchlike/optim/lbfgs.py _set", "torchlike/nn/utils/__init__.py clip_grads_with_norm_",
+    "torchlike/nn/utils/__init__.py clip_grad_value_", "torchlike/amp.py unscale_",
 }  # fmt: skip
 
 

@@ -40,6 +40,18 @@ def step(what: Any, *inputs: Any, **options: Any) -> Any:
     return widgets.step(what, *inputs, **options)
 
 
+def step_code(call: Any, *inputs: Any) -> Any:
+    """Run a function of yours and step through it line by line, with its variables: `lab.step_code(y.backward)`.
+
+    It runs once, now; what it changes is changed. Recorded are at most 2,000 lines, of the function and of those defined inside it:
+    then it is stopped, as one that never ends. An error is shown at its line, and not raised. Returns the stepper, whose `lines`,
+    `result` and `end` say the same. Raises TypeError if `call` is no function or method written in Python.
+    """
+    from .widgets.own_code import CodeStepper
+
+    return CodeStepper(call, *inputs)
+
+
 def record_torch(fn: Any = None, *inputs: Any, **options: Any) -> Any:
     """Record real PyTorch: `with lab.record_torch() as trace: ...`, or `lab.record_torch(fn, *inputs)` (see tracing)."""
     from .tracing.torch_adapter import record_torch
@@ -165,7 +177,7 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 __all__ = [
     "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "hint", "narrate", "progress", "record", "record_torch", "reveal",
-    "save_html", "scope", "source", "stand_in", "state", "step", "why", "wrong_order",
+    "save_html", "scope", "source", "stand_in", "state", "step", "step_code", "why", "wrong_order",
 ]  # fmt: skip
 
 

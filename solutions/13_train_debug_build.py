@@ -573,7 +573,8 @@ def train(steps, w, b, lr):
 # one side is a plain number. `y.backward()` adds to the `.grad` of every **leaf** behind `y` the gradient of
 # `y`. `.grad` starts at 0.0, and a second `backward()` adds again, as in PyTorch.
 #
-# Your engine is compared with this lab on random graphs.
+# Your engine is compared with this lab on random graphs. To watch your own loop at work, run `lab.step_code(y.backward)`
+# for a `y` of yours: it steps through the lines of `backward`, with your variables after each.
 
 # %%
 import math

@@ -120,7 +120,7 @@ def retain_grad(self):
         return
     fn = self.grad_fn
     self._ensure_meta().retains_grad = True
-    fn._hooks().retain[self.output_nr] = weakref.ref(self)
+    fn._hooks().retain[self.output_nr] = weakref.ref(self)  # event: flag retain_grad
     if WATCHERS:
         watcher().flagged(self, "retain_grad")
 

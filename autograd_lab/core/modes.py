@@ -47,7 +47,7 @@ class State:
     def set_grad(self, on):
         """Switch recording on or off, telling the watcher if there is one."""
         if on != self.grad:
-            self.grad = on
+            self.grad = on  # event: mode
             if self.watch is not None:
                 self.watch.mode(on)
 

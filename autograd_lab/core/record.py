@@ -124,7 +124,7 @@ def apply_view(rule, x, data, *args):
         if link is not NO_EDGE:
             kept = with_shapes(rule, (x,), args) if rule.shape_names else args
             edge = node = make_node(rule, (link,), kept)
-    out = make_view(x, data, edge)
+    out = make_view(x, data, edge)  # event: const view
     if state.special:
         finish(state, rule, (x,), (out,), node, args)
     return out
@@ -209,7 +209,7 @@ def overwrite(state, rule, inputs, data, node, name, args):
     write(target, data)
     if node is not None:
         refresh_results(node, rule, target)
-        rebase_history(target, node)
+        rebase_history(target, node)  # event: inplace recorded
     if after is not None:
         after(node)
     if state.special:
@@ -240,7 +240,7 @@ def write(target, data):
             # Some NumPy arrays are read-only (after broadcasting a dim of size one): write to a copy.
             memory = target._data = memory.copy()
         np.copyto(memory, data, casting="unsafe")
-    bump_version(target)
+    bump_version(target)  # event: inplace
 
 
 # -- telling of it ----------------------------------------------------------------------------------------

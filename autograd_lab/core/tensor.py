@@ -151,7 +151,7 @@ class Tensor:
         if not value and not self.requires_grad:
             return
         meta = self._ensure_meta()
-        meta.requires_grad = value
+        meta.requires_grad = value  # event: flag
         if meta.base is None:
             self._edge = None if value else NO_EDGE
         if WATCHERS:
@@ -236,7 +236,7 @@ class Tensor:
         >>> y[0].item()
         7.0
         """
-        out = alias(self)
+        out = alias(self)  # event: detach
         if WATCHERS:
             watcher().detached(self, out, "detach")
         return out
@@ -260,15 +260,17 @@ class Tensor:
         data = self._data
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
+        number = data.item()  # event: read
         if WATCHERS:
             watcher().read(self, "item")
-        return data.item()
+        return number
 
     def tolist(self):
         """The numbers as nested lists."""
+        numbers = self._data.tolist()  # event: read tolist
         if WATCHERS:
             watcher().read(self, "tolist")
-        return self._data.tolist()
+        return numbers
 
     def __repr__(self):
         numbers = np.array2string(np.asarray(self._data), separator=", ", prefix="tensor(")

@@ -222,7 +222,7 @@ class CopySlices(Node):
 
     def __init__(self, base, view, inner):
         self.inner = inner
-        self._next = (edge_of(base), *inner._edges[1:])
+        self._next = (edge_of(base), *inner._edges[1:])  # event: edge CopySlices
         self.priority = count_down()
         self.args = self.place(base, view)
         self.saved = (None,)

@@ -171,7 +171,7 @@ class Builder:
         if name and self.tensors[outs[0]]["name"] == name:
             self.named = outs[0]
         if node is None:
-            op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
+            op = rule if isinstance(rule, str) else rule.op or op_name(rule)
             why, checkpoint = off if isinstance(off, tuple) else (off, None)
             self._event("const", src, op=op, **{"in": ins}, t=outs, why=why or "inputs")
             if checkpoint is not None:
@@ -666,7 +666,7 @@ class Builder:
             self._tensor(leaf, leaf._data, "", True, True)
         self.node_ids[id(node)] = len(self.nodes)
         self.nodes.append({
-            "name": type(node).__name__, "op": getattr(node, "op", "") or _op_name(type(node)), "kind": node.kind,
+            "name": type(node).__name__, "op": getattr(node, "op", "") or op_name(type(node)), "kind": node.kind,
             "seq": node._sequence_nr(), "inputs": [], "outputs": [],
             "edges": [None if fn is None else [self.node_ids[id(fn)], nr] for fn, nr in node.next_functions],
             "saved": [], "params": _params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
@@ -823,7 +823,8 @@ def _with_gaps(rule: Any, inputs: Any, ins: list[int]) -> list[int | None]:
     return [None if t is None else next(left) for t in (inputs[:-extras] if extras else inputs)]
 
 
-def _op_name(rule: type) -> str:
+def op_name(rule: type) -> str:
+    """What the operation of a rule is called that does not say so itself."""
     return re.sub(r"Backward\w*$", "", rule.__name__).lower()
 
 

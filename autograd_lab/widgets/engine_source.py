@@ -1,7 +1,7 @@
 """The engine's own source, as the stepper shows it beside the program, and what its variables hold.
 
-Two pages: how an operation becomes a node, and the loop that carries the gradients back. They say themselves where each event
-is told: a statement with the comment `# event: pop` has just run when a `pop` is told.
+Three pages: how an operation becomes a node, the loop that carries the gradients back, and what else the core tells of. They say
+themselves where each event is told: a statement with the comment `# event: pop` has just run when a `pop` is told (see tracing/told.py).
 """
 
 from __future__ import annotations
@@ -13,51 +13,72 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from autograd_lab.core import engine, node, record
-from autograd_lab.core.rule import RULES
+from autograd_lab.core import engine, hooks, modes, node, record, views
+from autograd_lab.core.tensor import Tensor
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.trace import Record, Trace
 
 FORWARD: tuple[Callable[..., Any], ...] = (
-    record.apply, record.record_all, record.record, record.planned, node.make_node, node.save,
+    record.apply, record.record_all, record.record, record.apply_view, record.overwrite, record.write,
+    node.make_node, node.save, views.rebase_history, views.CopySlices.__init__,
 )  # fmt: skip
-"""What is shown of the forward pass, in the order in which it runs."""
+"""What is shown of the forward pass: first operations that give a new tensor, then those that write into one."""
 BACKWARD: tuple[Callable[..., Any], ...] = tuple(
     getattr(engine.BackwardPass, method)
     for method in ("__init__", "_seed", "_loop", "_run_node", "_apply", "_deliver_all", "_deliver")
 )
 """What is shown of the loop, in the order of the page."""
+BESIDE: tuple[Callable[..., Any], ...] = (
+    modes.State.set_grad, Tensor._set_requires_grad, Tensor.detach, Tensor.item, Tensor.tolist,
+    hooks.retain_grad,
+)  # fmt: skip
+"""What the core tells of besides."""
 OPERATIONS = ("node", "edge", "const", "inplace")
 """Kinds of events that tell of an operation."""
-MARK = re.compile(r"\s*# event: ([a-z, ]+)$")
+MARK = re.compile(r"\s*# event: ([\w, ]+)$")
 
 
 @lru_cache(1)
 def listing() -> Record:
-    """{"pages": [{"name", "lines": [[number, text], ..]}, ..], "at": {kind of event: [page, place in its lines]}}.
+    """{"pages": [[[heading, first line number, text], ..], ..], "at": {mark: [page, row]}}: the functions of each page.
 
-    What is no line of a file, such as the gap between two functions, has the number 0.
+    A heading says in which file and class a function is; it is "" where that is as before. See `rows`.
     """
+    pages = [page(functions) for functions in (FORWARD, BACKWARD, BESIDE)]
     at: dict[str, list[int]] = {}
-    return {"pages": [page(functions, i, at) for i, functions in enumerate((FORWARD, BACKWARD))], "at": at}
+    for i, parts in enumerate(pages):
+        for row, (_, line) in enumerate(rows(parts)):
+            for marks in MARK.findall(line):
+                at.update({mark: [i, row] for mark in marks.split(", ")})
+        for part in parts:
+            part[2] = "\n".join(MARK.sub("", line) for line in part[2].split("\n"))
+    return {"pages": pages, "at": at}
 
 
-def page(functions: tuple[Callable[..., Any], ...], i: int, at: dict[str, list[int]]) -> Record:
-    """Page number `i`: the source of some functions. The marks in it are put into `at`."""
-    lines: list[list[int | str]] = []
-    name = ""
+def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
+    """The source of some functions: [heading, first line number, text] of each."""
+    parts = []
+    before = ""
     for function in functions:
-        text, first = inspect.getsourcelines(function)
-        if lines:
-            lines.append([0, ""])
-        if name != (name := "core/" + Path(inspect.getfile(function)).name):
-            lines.append([0, f"# {name}"])
-        indent = "" if function.__name__ == function.__qualname__ else "    "
-        for number, line in enumerate(text, first):
-            for kinds in MARK.findall(line):
-                at.update({kind: [i, len(lines)] for kind in kinds.split(", ")})
-            lines.append([number, MARK.sub("", line.rstrip()).removeprefix(indent)])
-    return {"lines": lines}
+        lines, first = inspect.getsourcelines(function)
+        owner = function.__qualname__.removesuffix(function.__name__).rstrip(".")
+        text = "\n".join(line.rstrip().removeprefix("    " if owner else "") for line in lines)
+        heading = "core/" + Path(inspect.getfile(function)).name + (owner and f", class {owner}")
+        parts.append(["" if heading == before else heading, first, text])
+        before = heading
+    return parts
+
+
+def rows(parts: list[list[Any]]) -> list[tuple[int, str]]:
+    """The rows of a page, (line number, text); what is no line of a file has the number 0 (`engineRows` in assets/engine.js does the same)."""
+    found: list[tuple[int, str]] = []
+    for heading, first, text in parts:
+        if found:
+            found.append((0, ""))
+        if heading:
+            found.append((0, f"# {heading}"))
+        found += enumerate(text.split("\n"), first)
+    return found
 
 
 def ran(trace: Trace) -> bool:
@@ -66,40 +87,16 @@ def ran(trace: Trace) -> bool:
     return bool(passes) and not any(e.get("library") or e.get("engine") for e in passes)
 
 
-@lru_cache(1)
-def _operations() -> frozenset[str]:
-    """What operations of one result are called."""
-    return frozenset(
-        op for rule in RULES.values() if (op := getattr(rule, "op", "")) and getattr(rule, "plain", True)
-    )
+def variables(state: State, mark: str) -> Record:
+    """What the variables at the statement of that `mark` hold after the last event: numbers of nodes, tensors and values in the trace.
 
-
-def elsewhere(trace: Trace, e: Record) -> bool:
-    """Whether an event came about without the statement that its kind is marked at: it did so in code that is not shown."""
-    kind = e["k"]
-    if kind in (
-        "node",
-        "edge",
-    ):  # functions of the user's, compiled ones and writes through views make theirs themselves
-        made = trace.nodes[e["n"]]
-        return made["kind"] != "op" or "inner" in made
-    if kind == "const":
-        made = trace.tensors[e["t"][0]]  # by `record`, if it is one tensor and no view
-        return (
-            len(e["t"]) > 1 or made["base"] is not None or e["why"] == "copy" or e["op"] not in _operations()
-        )
-    return False
-
-
-def variables(state: State) -> Record:
-    """What the variables on the page hold after the last event: numbers of nodes, tensors and values in the trace.
-
-    In the forward pass, of the operation that ran:
-        rule     its name
+    In an operation that left a node (marks "node" and "edge"):
+        rule     the name of its class
         inputs   tensors
-        edges    for each operand a node, or None; left out, as `saved` is, if the operation left no node
+        edges    for each operand a node, or None
         saved    [tensor, version]; left out of a write in place, which saves copies that are no tensors of the program
         out      tensors
+    At the other statements of the forward pass, and beside it: see `BY_MARK`.
     In the backward pass:
         node     the node in hand, or None
         ready    nodes, the next one first
@@ -108,22 +105,20 @@ def variables(state: State) -> Record:
     Empty when neither is at work.
     """
     e, trace = state.event, state.trace
-    if e is not None and e["k"] in OPERATIONS:
-        n = e.get("n")
-        if n is None:
-            out = e["t"] if isinstance(e["t"], list) else [e["t"]]
-            return {"rule": e.get("op"), "inputs": e["in"], "out": out}
-        made = trace.nodes[n]
+    if e is not None and mark in ("node", "edge"):
+        made = trace.nodes[e["n"]]
         told = {
             "rule": made["name"],
             "inputs": made["inputs"],
-            "edges": [edge and edge[0] for edge in made["edges"]],
+            "edges": edges(made),
             "out": made["outputs"],
         }
         if not writes(state):
             told["saved"] = [[t, *(version or [0])] for _, t, *version in made["saved"]]
         return told
-    if state.phase != "backward":
+    if e is not None and mark in BY_MARK:
+        return BY_MARK[mark](trace, e)
+    if state.phase != "backward" or (e is not None and e["k"] in OPERATIONS):
         return {}
     return {
         "node": state.active,
@@ -131,6 +126,50 @@ def variables(state: State) -> Record:
         "deps": state.deps,
         "buffers": {n: lying(state, n) for n in state.buffers},
     }
+
+
+def edges(made: Record) -> list[int | None]:
+    """The nodes to which the edges of one lead."""
+    return [edge and edge[0] for edge in made["edges"]]
+
+
+def _of_slices(trace: Trace, e: Record) -> Record:
+    """In the `__init__` of CopySlices. The base is not known if the program never used it."""
+    made = trace.nodes[e["n"]]
+    base, view = made["inputs"][0], made["inner"]["view"]
+    return {
+        "inner": made["inner"]["name"],
+        "base": None if base == view else base,
+        "view": view,
+        "edges": edges(made),
+    }
+
+
+def _rewritten(trace: Trace, e: Record) -> Record:
+    """In `overwrite`, of a write that is recorded; through a view, its node is the one inside CopySlices, whose edges are not known."""
+    copied, made = trace.rewritten(e), trace.nodes[e["n"]]
+    rule = made["name"] if copied is None else trace.nodes[copied]["inner"]["name"]
+    known = edges(made) if copied is None else None
+    return {"name": e["op"], "target": e["t"], "rule": rule, "inputs": e["in"], "edges": known}
+
+
+BY_MARK: dict[str, Callable[[Trace, Record], Record]] = {
+    "const": lambda _, e: {"inputs": e["in"], "out": e["t"]},
+    "const view": lambda _, e: {"x": e["in"][0], "out": e["t"]},
+    "inplace": lambda _, e: {"target": e["t"], "data": e["v"]} if e["k"] == "inplace" else {"data": e["v"]},
+    "inplace recorded": _rewritten,
+    "edge CopySlices": _of_slices,
+    "mode": lambda _, e: {"on": e["grad"]},
+    "flag": lambda _, e: {"self": e["t"], "value": e["requires_grad"]},
+    "flag retain_grad": lambda trace, e: {"self": e["t"], "fn": trace.tensors[e["t"]]["node"]},
+    "detach": lambda _, e: {"self": e["from"], "out": [e["t"]]},
+    "read": lambda _, e: {"self": e["t"], "number": e["v"]},
+    "read tolist": lambda _, e: {"self": e["t"], "numbers": e["v"]},
+}
+"""What the variables hold at statements that run once, by their mark; what is None is not shown."""
+
+VALUES = ("data", "number", "numbers")
+"""Those that are the number of a value."""
 
 
 def writes(state: State) -> bool:
@@ -148,4 +187,4 @@ def lying(state: State, n: int) -> list[int | None]:
     return [buffer.get(i) for i in range(1 + max([*wanted, *buffer], default=0))]
 
 
-__all__ = ["elsewhere", "listing", "lying", "ran", "variables", "writes"]
+__all__ = ["BY_MARK", "VALUES", "listing", "lying", "ran", "rows", "variables", "writes"]

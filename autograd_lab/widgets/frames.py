@@ -18,8 +18,8 @@ once.
     hand      the node in hand, over time
     deps      like queue: the nodes that wait for messages; for how many is in "left", a timeline for each of the first
     held      like queue: the nodes at which gradients lie; which gradients is in "lies" of the node
-    unmarked  the steps at which no statement of the pages is lit, though one is marked with their kind
-    made      {step: [rule, operands, results]} of an operation that left no node
+    told      {step: [mark, sentence]}, numbers into `strings` or -1, of the steps that are not told at the mark of their kind
+    made      {step: [...]}: what the variables hold at a mark of `engine_source.BY_MARK`, tensors and nodes by number
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.scopes import common
 from autograd_lab.tracing.state import State
+from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import engine_source
@@ -148,7 +149,7 @@ class Film:
         waiting: list[Any] = []
         grad_mode: list[Any] = []
         partly: dict[int, None] = {}
-        engine = EngineLines() if engine_source.ran(trace) else None
+        engine = EngineLines(trace) if engine_source.ran(trace) else None
         sums: dict[int, list[int]] = {}
         for k, event in enumerate(trace.events, 1):
             changed = state.advance()
@@ -210,6 +211,12 @@ class Film:
 
     def _say(self, k: int) -> list[int]:
         return [self.strings.add(part) for part in self.narrator.phrase(k)]
+
+    def held(self, name: str, x: Any) -> Any:
+        """What a variable of the engine's holds, with the film's numbers for values and words."""
+        if isinstance(x, str | bool):
+            return self.strings.add(str(x))
+        return self.value(x) if name in engine_source.VALUES and x is not None else x
 
     def value(self, v: int | None) -> int:
         """A value's number in the film, -1 for none: a string for a scalar, otherwise shape, numbers and range."""
@@ -611,24 +618,26 @@ class Film:
 class EngineLines:
     """The timelines of the engine's variables, as far as they are not in the film anyway."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
         self.hand: list[Any] = []
         self.deps: list[list[int]] = [[] for _ in range(1 + _SHOWN_BESIDE)]
         self.left: list[list[int]] = [[] for _ in range(_SHOWN_BESIDE)]
         self.held: list[list[int]] = [[] for _ in range(1 + _SHOWN_BESIDE)]
         self.lies: dict[int, list[Any]] = {}
-        self.unmarked: list[int] = []
+        self.told: dict[int, list[int]] = {}
         self.made: dict[int, list[Any]] = {}
+        self.tellers = iter(Teller(trace))
 
     def add(self, film: Film, state: State, k: int) -> None:
         """What the last event, at step `k`, has changed."""
         e = state.event
         assert e is not None
-        if engine_source.elsewhere(state.trace, e):
-            self.unmarked.append(k)
-        if e["k"] in engine_source.OPERATIONS and e.get("n") is None:
-            now = engine_source.variables(state)
-            self.made[k] = [film.strings.add(now["rule"]), now["inputs"], now["out"]]
+        mark, sentence = next(self.tellers)
+        if mark != e["k"] or sentence:
+            self.told[k] = [film.strings.add(text) if text else -1 for text in (mark, sentence)]
+        if mark in engine_source.BY_MARK:
+            held = engine_source.BY_MARK[mark](state.trace, e)
+            self.made[k] = [film.held(name, x) for name, x in held.items()]
         _keep(self.hand, k, -1 if state.active is None else state.active)
         waiting = dict(islice(state.deps.items(), _SHOWN_BESIDE))
         _keep_each(self.deps, k, [len(state.deps), *waiting])
@@ -645,7 +654,7 @@ class EngineLines:
 
     def put(self, doc: Record, trace: Trace) -> None:
         """Put them into the film."""
-        doc |= {name: getattr(self, name) for name in ("hand", "deps", "left", "held", "unmarked", "made")}
+        doc |= {name: getattr(self, name) for name in ("hand", "deps", "left", "held", "told", "made")}
         doc["engine"] = engine_source.listing()
         for n, row in enumerate(doc["nodes"]):
             row["edges"] = [-1 if edge is None else edge[0] for edge in trace.nodes[n]["edges"]]

@@ -22,10 +22,16 @@ def front_end(without: tuple[str, ...] = ()) -> str:
 
     `without` leaves sources out, for widgets that never show their views: what they export is then never reached.
     """
-    sources = [(ASSETS / name).read_text(encoding="utf-8") for name in MODULES if name not in without]
-    joined = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
+    return joined(tuple(name for name in MODULES if name not in without))
+
+
+@cache
+def joined(names: tuple[str, ...]) -> str:
+    """Some modules of the folder as one."""
+    sources = [(ASSETS / name).read_text(encoding="utf-8") for name in names]
+    whole = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
     # Every stepper of a notebook sends it anew, so comments and indentation stay at home.
-    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", joined, flags=re.M)
+    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", whole, flags=re.M)
 
 
 @cache

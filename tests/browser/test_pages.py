@@ -11,11 +11,14 @@ from axe_playwright_python.sync_playwright import Axe
 from labserver import eventually
 from playwright.sync_api import Browser, Page, expect
 
+import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import narrate
+from autograd_lab.tracing.recorder import last_recording
 from autograd_lab.tracing.state import State
+from autograd_lab.tracing.told import told
 from autograd_lab.widgets import step
-from autograd_lab.widgets.engine_source import listing, variables
+from autograd_lab.widgets.engine_source import listing, rows, variables
 from autograd_lab.widgets.front import front_end, style
 
 TRACE = samples.diamond()
@@ -60,43 +63,102 @@ def test_a_page_steps_from_disk_without_a_network(browser, demo):
 
 
 OPERATION, LOOP = ["rule", "out", "inputs", "edges", "saved"], ["node", "ready", "deps", "buffers"]
+WRITE = ["rule", "out", "inputs", "edges"]
+HELD = {
+    "": [], "node": OPERATION, "edge": OPERATION, "edge CopySlices": ["inner", "base", "view", "edges"],
+    "inplace recorded": ["name", "target", "rule", "inputs"], "inplace": ["target", "data"], "mode": ["on"],
+    "const": ["inputs", "out"], "const view": ["x", "out"],
+}  # fmt: skip
+"""The variables that stand above, by the mark of the statement that is lit; above others those of the loop."""
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def written():
+    """A program that writes through a view, with a custom Function and a hook, and ends with an error."""
+    with lab.record() as trace:
+        w = torch.tensor([0.5, -1.0], requires_grad=True)
+        y = w * torch.tensor([2.0, 3.0])
+        y[0].mul_(w[1])
+        z = Twice.apply(y)
+        z.register_hook(lambda g: g / 2)
+        with torch.no_grad():
+            k = torch.ones(2)
+            k += w[0]
+        z.sum().backward()
+        z.sum().backward()
+    return trace
+
+
+def failed():
+    with pytest.raises(RuntimeError):
+        written()
+    return last_recording()
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 700)])
-def test_the_engine_is_seen_at_work(browser, demo, size):
+@pytest.mark.parametrize("trace", [TRACE, failed()], ids=["diamond", "writes"])
+def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
     """Beside the program is the engine's own source; lit is the statement that has just run, and its variables stand above."""
-    page, noted = visit(browser, demo, size)
+    step(trace).save_html(tmp_path / "engine.html")
+    page, noted = visit(browser, tmp_path / "engine.html", size)
     code, pages, at = page.get_by_role("region", name="Code"), listing()["pages"], listing()["at"]
     page.get_by_role("button", name="engine", exact=True).click()
     assert "runs at the next operation" in code.inner_text()
-    state, seen = State(TRACE), set()
-    for e in TRACE.events:
+    state, seen = State(trace), set()
+    for mark, sentence in told(trace):
         page.get_by_role("button", name="Step", exact=True).click()
         state.advance()
-        now = variables(state)
+        now = variables(state, mark)
         lit = [text.strip() for text in code.locator("[data-lit=now] code").all_inner_texts()]
-        number, row = at.get(e["k"], (0, None))
-        assert lit == ([] if row is None else [pages[number]["lines"][row][1].strip()])
-        told = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
-        assert list(told) == {"leaf": [], "node": OPERATION, "edge": OPERATION}.get(e["k"], LOOP)
-        if told and "ready" in told:
+        assert lit == ([rows(pages[at[mark][0]])[at[mark][1]][1].strip()] if mark else [])
+        assert code.locator(".agl-variables p").all_inner_texts() == ([sentence] if sentence else [])
+        held = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
+        names = WRITE if mark in ("node", "edge") and "saved" not in now else HELD.get(mark, LOOP)
+        assert list(held) == (LOOP if "ready" in now else names)
+        if "ready" in held:
             for name in ("ready", "deps", "buffers"):
-                assert told[name].count("Mul") + told[name].count("Acc") == len(now[name])
-            values = [float(text) for text in re.findall(r": ([-0-9.]+)", told["buffers"])]
-            assert values == [TRACE.values[v]["data"] for (v,) in now["buffers"].values()]
-        elif told:
-            assert told["rule"] == now["rule"]
-            assert float(told["out"]) == TRACE.values[state.tensors[now["out"][0]].value]["data"]
+                assert held[name].count("Mul") + held[name].count("Acc") <= len(now[name])
+        elif "rule" in held:
+            assert held["rule"] == now["rule"]
         if lit:
             line, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
             head = code.locator(".agl-listings").bounding_box()
             assert head["y"] + head["height"] <= line["y"]
             assert line["y"] + line["height"] <= pane["y"] + pane["height"]
-            seen.add(number)
+            seen.add(at[mark][0])
         assert code.evaluate("e => e.scrollWidth <= e.clientWidth")  # nothing is cut off at the right
-    assert seen == {0, 1}
+    assert seen == ({0, 1} if trace is TRACE else {0, 1, 2})
     page.get_by_role("button", name="your code", exact=True).click()
     assert "heappop" not in code.inner_text()
+    assert not noted
+    page.context.close()
+
+
+def test_the_loops_variables_are_told_with_their_numbers(browser, demo):
+    page, noted = visit(browser, demo)
+    page.get_by_role("button", name="engine", exact=True).click()
+    code, state = page.get_by_role("region", name="Code"), State(TRACE)
+    for mark, _ in told(TRACE):
+        page.get_by_role("button", name="Step", exact=True).click()
+        state.advance()
+        now = variables(state, mark)
+        held = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
+        if "ready" in held:
+            for name in ("ready", "deps", "buffers"):
+                assert held[name].count("Mul") + held[name].count("Acc") == len(now[name])
+            values = [float(text) for text in re.findall(r": ([-0-9.]+)", held["buffers"])]
+            assert values == [TRACE.values[v]["data"] for (v,) in now["buffers"].values()]
+        elif held:
+            assert float(held["out"]) == TRACE.values[state.tensors[now["out"][0]].value]["data"]
     assert not noted
     page.context.close()
 

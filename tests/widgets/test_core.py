@@ -123,6 +123,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
     assert {path.name for path in ASSETS.glob("*.js")} == {
         *MODULES,
         "shim.js",  # for pages alone
+        "own.js",  # of lab.step_code, whose bundle is its own
         "opener.js",  # a widget of its own
     }
     assert len(str(Stepper._esm).encode()) <= 168 * 1024  # every stepper of a notebook sends it anew

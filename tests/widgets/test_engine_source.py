@@ -21,8 +21,9 @@ from autograd_lab.tracing import messages, recorder
 from autograd_lab.tracing.builder import Builder
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.state import State
+from autograd_lab.tracing.told import told as told_of
 from autograd_lab.tracing.trace import Trace
-from autograd_lab.widgets.engine_source import elsewhere, listing, ran, variables
+from autograd_lab.widgets.engine_source import BY_MARK, VALUES, listing, ran, rows, variables
 from autograd_lab.widgets.frames import Film, film
 from autograd_lab.widgets.front import ASSETS
 
@@ -31,40 +32,51 @@ FOLDER = Path(core.__file__).parent
 
 
 def statements():
-    """{kind of event: (file, line number)}, and the files by page."""
-    found, files = {}, []
+    """{mark: (file, line number)}."""
+    found = {}
     for number, page in enumerate(listing()["pages"]):
-        files.append(set())
         file = None
-        for row, (line, text) in enumerate(page["lines"]):
+        for row, (line, text) in enumerate(rows(page)):
             if not line and text:
-                file = str(FOLDER / text.removeprefix("# core/"))
-                files[-1].add(file)
-            found |= {kind: (file, line) for kind, at in listing()["at"].items() if at == [number, row]}
-    return found, files
+                file = text.removeprefix("# ").partition(",")[0]
+            found |= {
+                mark: (str(FOLDER.parent / file), line)
+                for mark, at in listing()["at"].items()
+                if at == [number, row]
+            }
+    return found
 
 
-AT, (FORWARD, BACKWARD) = statements()
+AT = statements()
+FILES = {file for file, _ in AT.values()}
+BACKWARD = str(FOLDER / "engine.py")
 
 
 def test_what_is_shown_is_the_page():
-    source = []
-    for line, text in [line for page in listing()["pages"] for line in page["lines"]]:
-        if line:
-            shown = source[line - 1].partition("  # event: ")[0]
-            assert text in (shown, shown.removeprefix("    "))
-            assert "# event" not in text
-        elif text:
-            source = (FOLDER / text.removeprefix("# core/")).read_text(encoding="utf-8").splitlines()
+    for page in listing()["pages"]:
+        source = []
+        for line, text in rows(page):
+            if line:
+                shown = source[line - 1].partition("  # event: ")[0]
+                assert text in (shown, shown.removeprefix("    "))
+                assert "# event" not in text
+            elif text:
+                file = FOLDER.parent / text.removeprefix("# ").partition(",")[0]
+                source = file.read_text(encoding="utf-8").splitlines()
     for kind, statement in {
         "pop": "heappop(ready)",
         "push": "heappush",
         "vjp": "._vjp(",
         "node": "new(rule)",
         "edge": "_next = edges",
+        "edge CopySlices": "self._next = (edge_of(base)",
+        "inplace": "bump_version(target)",
+        "inplace recorded": "rebase_history(target, node)",
+        "const view": "make_view(",
+        "mode": "self.grad = on",
     }.items():
         page, row = listing()["at"][kind]
-        assert statement in listing()["pages"][page]["lines"][row][1]
+        assert statement in rows(listing()["pages"][page])[row][1]
 
 
 def test_it_is_small():
@@ -103,6 +115,15 @@ def unrecorded(a, b):
     return a + c
 
 
+def beside(a, b):
+    c = a.detach()[0] * b.sum().item()
+    c.requires_grad_()
+    with torch.no_grad():
+        c -= b.tolist()[0]
+        a.detach().clone().t_()
+    return a * c.unsqueeze(0)
+
+
 def with_a_node_hook(a, b):
     c = a * b
     c.register_hook(lambda g: g * 2)
@@ -126,7 +147,7 @@ OPERATIONS = [
     lambda a, b: a * b, lambda a, b: a + b, lambda a, b: a.tanh(), lambda a, b: a - b.detach(), lambda a, b: (a * 2).sum() * b,
     lambda a, b: torch.stack([a, b]).unbind()[1] + a, lambda a, b: a[0] * b, written, written_through_a_view, unrecorded,
     lambda a, b: Double.apply(a) + b, lambda a, b: a.sort().values * b.softmax(0), lambda a, b: torch.outer(a, b).sum(0), with_a_node_hook,
-    with_a_pass_in_a_hook,
+    with_a_pass_in_a_hook, beside,
 ]  # fmt: skip
 PROGRAMS = st.lists(
     st.tuples(st.integers(0, len(OPERATIONS) - 1), st.integers(0, 9), st.integers(0, 9)),
@@ -184,7 +205,7 @@ class Telling:
         self.ran, self.last, self.first = ran_since, last, first
         self.after = first
         self.run = self.node = self.loop = None
-        self.real = {}
+        self.real, self.once = {}, {}
 
 
 class Eye:
@@ -199,7 +220,7 @@ class Eye:
         code = frame.f_code
         if code in VERBS:
             return self.telling(frame)
-        if code.co_filename in FORWARD or code.co_filename in BACKWARD:
+        if code.co_filename in FILES:
             self.line(frame, event)
             return self.line
         return None
@@ -208,7 +229,7 @@ class Eye:
         place = frame.f_code.co_filename, frame.f_lineno
         if event == "line" and place in MARKED:
             self.ran.append(place)
-            if place[0] in BACKWARD:
+            if place[0] == BACKWARD:
                 self.last = place
         return self.line
 
@@ -259,6 +280,35 @@ class Eye:
                 else None,
                 "out": copied(names["outputs"]) if "outputs" in names else copied([names["target"]]),
             }
+        told.once = told.real | seen_once(names)
+
+
+def seen_once(names):
+    """What the statements hold that tell of something but of nodes, from the arguments of the watcher's method."""
+    if "rule" in names:
+        inputs = copied(names["inputs"])
+        held = {"inputs": inputs, "x": inputs[0] if inputs else None}
+        if "outputs" in names:
+            return held | {"out": copied(names["outputs"])}
+        (data,) = copied([names["target"]])
+        held |= {"name": names["name"], "target": data, "data": data}
+        base = names["target"]._base
+        if base is not None and isinstance(base._edge, core.views.CopySlices):
+            edges = [fn for fn, _ in base._edge.next_functions]
+            held["slices"] = {
+                "inner": type(names["node"]).__name__,
+                "view": data,
+                "base": copied([base])[0],
+                "edges": edges,
+            }
+        return held
+    if "t" in names and "how" in names:
+        t = names["t"]
+        (data,) = copied([t])
+        return {"self": data, "number": data, "numbers": data, "value": t.requires_grad, "fn": t.grad_fn}
+    if "source" in names:
+        return {"self": copied([names["source"]])[0], "out": copied([names["out"]])}
+    return {"on": names.get("on")}
 
 
 MARKED = set(AT.values())
@@ -266,10 +316,7 @@ MARKED = set(AT.values())
 
 def copied(arrays):
     """Tensors and arrays as they are now."""
-    return [
-        None if a is None else np.array(a.detach().numpy() if isinstance(a, torch.Tensor) else a)
-        for a in arrays
-    ]
+    return [None if a is None else np.array(a._data if isinstance(a, torch.Tensor) else a) for a in arrays]
 
 
 class Counted(Builder):
@@ -312,7 +359,7 @@ def watched(steps, call):
     return trace, [(*pair, last) for pair, last in zip(pairs, lasts, strict=True)], builder.node_ids
 
 
-OF_THE_LOOP = tuple(kind for kind, (file, _) in AT.items() if file in BACKWARD)
+OF_THE_LOOP = tuple(kind for kind, (file, _) in AT.items() if file == BACKWARD)
 
 
 @settings(EACH, max_examples=60)
@@ -320,8 +367,9 @@ OF_THE_LOOP = tuple(kind for kind, (file, _) in AT.items() if file in BACKWARD)
 def test_a_marked_statement_runs_right_before_its_event(steps, call):
     trace, events, _ = watched(steps, call)
     since, last = [], None  # what has run since the loop told of something; a rule may be code that does more
-    for e, told, _ in events:
+    for (e, told, _), (mark, sentence) in zip(events, told_of(trace), strict=True):
         kind = e["k"]
+        assert mark or sentence, e
         if told is not last:
             since += [] if told is None else told.ran
         if kind in (
@@ -334,10 +382,10 @@ def test_a_marked_statement_runs_right_before_its_event(steps, call):
             assert told.last == AT[kind], f"{kind} was told after line {told.last}"
             assert AT[kind] in since or told is last
             since = []
+        elif mark and kind != "error":
+            assert AT[mark] in told.ran, e
         elif kind == "const":
-            assert elsewhere(trace, e) is not (AT[kind] in told.ran), e
-        elif kind in ("node", "edge"):
-            assert elsewhere(trace, e) or AT[kind] in told.ran, e
+            assert AT[kind] not in told.ran, e
         last = told
     assert {"backward", "seed", "push", "pop", "vjp", "done", "node", "edge"} <= {
         e["k"] for e in trace.events
@@ -347,16 +395,50 @@ def test_a_marked_statement_runs_right_before_its_event(steps, call):
 @settings(EACH, max_examples=300)
 @given(PROGRAMS, CALLS)
 def test_the_variables_are_the_real_ones(steps, call):
+    assert {"forward", "saved", "backward"} <= compared(steps, call)
+
+
+def test_the_variables_of_each_statement_are_the_real_ones():
+    assert set(BY_MARK) <= compared([(i, i, i + 1) for i in range(len(OPERATIONS))], "backward")
+
+
+def compared(steps, call):
+    """Compare what the page says the engine holds with what the eye saw, event by event; returns what could be compared."""
     trace, events, numbers = watched(steps, call)
-    state, narrator, compared = State(trace), Narrator(trace), set()
+    state, narrator, found = State(trace), Narrator(trace), set()
     value = lambda v: None if v is None else np.array(trace.values[v]["data"])  # noqa: E731
     tensor = lambda t, version=0: value(narrator.value_at(t, version))  # noqa: E731
     through_views = {
         id(told) for e, told, _ in events if e["k"] == "inplace" and trace.rewritten(e) is not None
     }
-    for e, told, last in events:
+
+    def shown(name, x):
+        """What a variable of `BY_MARK` holds, as the eye saw it."""
+        if name in VALUES:
+            return value(x)
+        if name in ("self", "target", "base", "view", "x"):
+            return value(state.tensors[x].value)
+        return [value(state.tensors[t].value) for t in x] if name in ("inputs", "out") else x
+
+    for (e, told, last), (mark, _) in zip(events, told_of(trace), strict=True):
         state.advance()
-        now = variables(state)
+        now = variables(state, mark)
+        if mark in BY_MARK and e["k"] != "grad":
+            real = told.once.get("slices") if mark == "edge CopySlices" else told.once
+            for name, x in now.items():
+                if x is not None:
+                    seen = real[name]
+                    if name in ("edges", "fn"):
+                        seen = [
+                            numbers[id(n)] if n is not None else None
+                            for n in (seen if name == "edges" else [seen])
+                        ]
+                        assert seen == (x if name == "edges" else [x])
+                    elif isinstance(seen, list | np.ndarray):
+                        same(*[a if isinstance(a, list) else [a] for a in (shown(name, x), seen)])
+                    else:
+                        assert x == seen, name
+            found.add(mark)
         if told is None or not told.real or not last:
             continue
         if e["k"] == "done" and state.running:  # of a pass in a hook: shown is the one around it
@@ -370,16 +452,16 @@ def test_the_variables_are_the_real_ones(steps, call):
                 same([value(v) for v in lies], real["buffers"][n])
             if told.node is not None:
                 assert now["node"] == numbers[id(told.node)]
-            compared.add("backward")
-        elif "edges" in now and not (through_views & {id(told)} or elsewhere(trace, e)):
+            found.add("backward")
+        elif mark in ("node", "edge") and id(told) not in through_views:
             assert (now["rule"], now["edges"]) == (real["rule"], real["edges"])
             if "saved" in now:
                 same([tensor(t, v) for t, v in now["saved"]], real["saved"])
-                compared.add("saved")
+                found.add("saved")
             for name in ("inputs", "out"):
                 same([value(state.tensors[t].value) for t in now[name]], real[name])
-            compared.add("forward")
-    assert compared == {"forward", "saved", "backward"}
+            found.add("forward")
+    return found
 
 
 def number(what, numbers):
@@ -413,21 +495,30 @@ def test_the_page_derives_the_same(tmp_path, make):
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "film.json").write_text(json.dumps(doc))
     (tmp_path / "test.js").write_text(
-        'import { readFileSync } from "node:fs"; import { phase } from "./core.js"; import { place, variables } from "./engine.js";\n'
+        'import { readFileSync } from "node:fs"; import { phase } from "./core.js"; import { engineRows, place, variables, written } from "./engine.js";\n'
         'const f = JSON.parse(readFileSync("film.json", "utf8")), all = [...Array(f.steps + 1).keys()];\n'
-        "console.log(JSON.stringify(all.map((k) => [place(f, k, phase(f, k).name)[1] ?? null, variables(f, k, phase(f, k).name)])));"
+        "const at = (k) => [place(f, k, phase(f, k).name), variables(f, k, phase(f, k).name), written(f, k, phase(f, k).name)];\n"
+        "console.log(JSON.stringify({ derived: all.map(at), pages: f.engine.pages.map(engineRows) }));"
     )
     done = subprocess.run([NODE, "test.js"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, done.stderr
-    derived, state, at = json.loads(done.stdout), State(trace), listing()["at"]
-    for k, (row, told) in enumerate(derived):
+    told, state, at = json.loads(done.stdout), State(trace), listing()["at"]
+    assert [[tuple(row) for row in page] for page in told["pages"]] == [
+        rows(page) for page in listing()["pages"]
+    ]
+    by = [("", ""), *told_of(trace)]
+    for k, ((page, *row), held, texts) in enumerate(told["derived"]):
         if k:
             state.advance()
-        e = state.event
-        assert row == (at[e["k"]][1] if e is not None and e["k"] in at and not elsewhere(trace, e) else None)
-        if "saved" in told:
-            told["saved"] = [[v, version] for _name, v, version in told["saved"]]
-        assert told == as_drawn(shown, variables(state)), k
+        mark, sentence = by[k]
+        if mark:
+            assert [page, row[0]] == at[mark]
+        assert [bool(x) for x in (*row, None, None)][:2] == [bool(mark), bool(sentence)]
+        assert (row[1:] or [None])[0] == (sentence or None)
+        if "saved" in held:
+            held["saved"] = [[v, version] for _name, v, version in held["saved"]]
+        assert held == as_drawn(shown, variables(state, mark)), k
+        assert not any("undefined" in text or "NaN" in text for _, text in texts), texts
 
 
 def as_drawn(shown, now):
@@ -439,8 +530,11 @@ def as_drawn(shown, now):
             "node": -1 if now["node"] is None else now["node"], "ready": now["ready"][:8], "queued": len(now["ready"]),
             "deps": deps[:4], "waiting": len(deps), "buffers": buffers[:4], "many": len(buffers),
         }  # fmt: skip
-    now = dict(now)
-    if "edges" in now:
+    now = {
+        name: shown.value(x) if name in VALUES else str(x) if isinstance(x, bool) else x
+        for name, x in now.items()
+    }
+    if "out" in now and "edges" in now:  # of a node, whose edges stand in the film
         now["edges"] = [-1 if n is None else n for n in now["edges"]]
     if "saved" in now:
         now["saved"] = [

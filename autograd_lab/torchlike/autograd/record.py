@@ -11,6 +11,7 @@ from ...core.record import (
     inplace_node,
     node_for,
     overwrite,
+    record_all,
     wanted,
     write,
 )
@@ -195,5 +196,5 @@ DOORS.finish, DOORS.overwrite, DOORS.halves = finished, overwriting, halves
 
 __all__ = [
     "RANK", "announce", "apply", "apply_inplace", "apply_view", "apply_views", "check_fits", "copy_of", "edges_of", "finish",
-    "finish_inplace", "inplace_node", "make_node", "node_for", "overwrite", "wanted", "write",
+    "finish_inplace", "inplace_node", "make_node", "node_for", "overwrite", "record_all", "wanted", "write",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.float16 import HALF
 from ..autograd.metadata import cast
 from ..autograd.modes import THREAD, WATCHERS, watcher
-from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
+from ..autograd.record import apply, apply_inplace, record_all
 from ..autograd.variable import Variable, wrap
 from ..dtypes import float64, meet, number_as
 from ..world.warning import warn_once
@@ -281,18 +281,11 @@ def where(condition, input=None, other=None):
     meeting = common_type([x, y])
     state = THREAD.state
     try:
-        out = wrap(np.where(c, x, y).astype(meeting, copy=False))
+        data = np.where(c, x, y).astype(meeting, copy=False)
     except ValueError:
         raise broadcast_error([c, x, y]) from None
-    node = None
-    edges = edges_of((a, b))
-    if state.grad and wanted(edges):
-        node = make_node(WhereBackward0, edges, (), (condition,))
-        node.fold = (x.shape, x.dtype), (y.shape, y.dtype)
-        out._edge = node
-    if state.special:
-        finish(state, WhereBackward0, (a, b, condition), (out,), node, ())
-    return out
+    fold = (x.shape, x.dtype), (y.shape, y.dtype)
+    return record_all(state, WhereBackward0, (a, b, condition), data, (), fold)
 
 
 @method(name="where")

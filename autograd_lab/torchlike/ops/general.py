@@ -4,7 +4,7 @@ import numpy as np
 
 from ..autograd.float16 import HALF, in_single
 from ..autograd.modes import THREAD
-from ..autograd.record import finish, node_for
+from ..autograd.record import finish, node_for, record_all
 from ..autograd.variable import NO_EDGE, Variable, find_edge, wrap
 from .rule import Rule, common_type
 
@@ -56,20 +56,8 @@ def call_for_all(rule, inputs, *args):
         inputs = (*inputs, *extras)
     if rule.layout is not None:
         data = rule.layout(data, arrays[0])
-    out = wrap(data)
-    node = None
-    if state.grad:
-        operands = inputs[: rule.operands]
-        edges = tuple([NO_EDGE if t is None else t._edge or find_edge(t) for t in operands])
-        for edge in edges:
-            if edge is not NO_EDGE:
-                node = node_for(rule, edges, inputs, (out,), args)
-                node.fold = _fold(operands, data)
-                out._edge = node
-                break
-    if state.special:
-        finish(state, rule, inputs, (out,), node, args)
-    return out, *extras
+    fold = _fold(inputs[: rule.operands], data)
+    return record_all(state, rule, inputs, data, args, fold), *extras
 
 
 def gradients(rule, wanted, inputs, *args):

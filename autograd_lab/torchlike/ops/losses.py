@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.errors import not_for, other_type
 from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
-from ..autograd.record import edges_of, finish, make_node, wanted
+from ..autograd.record import record_all
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
 from . import activations
@@ -266,14 +266,9 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     state = THREAD.state
     total = input._data.dtype.type(n)
     total_weight = wrap(total)
-    out = wrap(state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1))
-    node, args = None, (reduction, ignore_index)
-    edges = edges_of((input,))
-    if state.grad and wanted(edges):
-        out._edge = node = make_node(NllLossBackward0, edges, args, (input, target, None, total_weight))
-    if state.special:
-        finish(state, NllLossBackward0, (input, target, None, total_weight), (out,), node, args)
-    return out
+    data = state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1)
+    inputs = input, target, None, total_weight
+    return record_all(state, NllLossBackward0, inputs, data, (reduction, ignore_index))
 
 
 LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)

@@ -20,13 +20,8 @@ from ..autograd.record import (
     apply,
     apply_inplace,
     check_fits,
-    edges_of,
-    finish,
-    finish_inplace,
     inplace_node,
-    node_for,
     overwrite,
-    wanted,
 )
 from ..autograd.variable import INFERENCE, Registry, Variable, wrap
 from ..autograd.views import check_writable
@@ -203,20 +198,17 @@ def with_in_place(rule, floats=False):
     def in_place(input, other):
         state = THREAD.state
         if isinstance(other, Variable):
-            # The hot path of optimizers: nothing to record, and two arrays of the same kind that own their memory.
+            # The hot path of optimizers: nothing to record, nobody watching, and two arrays of the same kind that own their memory.
             x, y, box = input._data, other._data, input._box
             if (
-                not state.grad
+                not (state.grad or state.special)
                 and x.__class__ is array
                 and x.dtype is y.dtype
                 and x.base is None
                 and y.base is None
                 and box is not INFERENCE
-                and not (state.dual or state.mutation)
                 and ufunc is not None
             ):
-                if state.watch is not None:
-                    state.watch.writing(input)
                 try:
                     state.run(ufunc, x, y, x)
                 except (TypeError, ValueError):
@@ -226,8 +218,6 @@ def with_in_place(rule, floats=False):
                         input._box = [1]
                     else:
                         box[0] += 1
-                    if state.special:
-                        finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
                     return input
         elif not isinstance(other, (int, float, np.generic)):
             return NotImplemented
@@ -311,18 +301,10 @@ def pointwise(rule, inputs, *args, floats=False):
         raise broadcast_error(arrays) from None
     if data.ndim > 1:
         data = elementwise(data, *arrays)
-    out = wrap(data)
-    node = None
-    if state.grad:
-        edges = edges_of(inputs)
-        if wanted(edges):
-            node = node_for(rule, edges, inputs, (out,), args)
-            if any(x.dtype is not data.dtype or x.shape != data.shape for x in arrays):
-                node.fold = tuple([(x.shape, x.dtype) for x in arrays])
-            out._edge = node
-    if state.special:
-        finish(state, rule, inputs, (out,), node, args)
-    return out
+    fold = None
+    if any(x.dtype is not data.dtype or x.shape != data.shape for x in arrays):
+        fold = tuple([(x.shape, x.dtype) for x in arrays])
+    return record_all(state, rule, inputs, data, args, fold)
 
 
 def common_type(arrays):

@@ -7,8 +7,8 @@ import numpy as np
 from .. import return_types
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
-from ..autograd.record import apply, edges_of, finish, make_node
-from ..autograd.variable import NO_EDGE, Variable, wrap
+from ..autograd.record import apply, record_all
+from ..autograd.variable import Variable, wrap
 from ..creation import FACTORIES, follow
 from ..interface.words import take_numpy_words
 from ..layout import like
@@ -406,14 +406,7 @@ class UniqueConsecutiveBackward0(Unique2Backward0):
 
 def _unique_result(rule, input, values, inverse, counts, *dim):
     state = THREAD.state
-    out = wrap(np.array(values, order="C"))
-    edges = edges_of((input,))
-    node = None
-    if state.grad and edges[0] is not NO_EDGE:
-        node = make_node(rule, edges, dim)
-        out._edge = node
-    if state.special:
-        finish(state, rule, (input,), (out,), node, dim)
+    out = record_all(state, rule, (input,), np.array(values, order="C"), dim)
     extras = [wrap(np.array(e, np.int64, order="C")) for e in (inverse, counts) if e is not None]
     return (out, *extras) if extras else out
 

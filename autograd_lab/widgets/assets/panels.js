@@ -2,7 +2,7 @@
 import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
 import { brief, card, everything, focusable, h, heat, numbers, shape, short, term } from "./dom.js";
 import { formula } from "./formula.js";
-import { place, written } from "./engine.js";
+import { engineRows, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
 import { Zoom } from "./zoom.js";
 
@@ -86,6 +86,8 @@ export class Details {
   }
 }
 
+const BRIEF_VARIABLES = ["rule", "out", "name", "target", "inner"]; // variables of which two stand side by side
+
 export class Panels {
   /** `stage` tells the film, the step `k` and its `kind`. */
   constructor(stage) {
@@ -144,24 +146,26 @@ export class Panels {
   }
 
   /** What the engine's variables hold: as far as the ready queue may be seen. */
-  showVariables(p) {
-    const told = p.name === "backward" && this.stage.quiz.hidesQueue ? [] : written(this.film, this.stage.k, p.name);
-    if (told.length) this.variables.replaceChildren(...told.map(([name, text]) => h("code", { class: ["rule", "out"].includes(name) ? "agl-brief" : "" }, h("b", {}, name), ` = ${text}`)));
-    else this.variables.textContent = p.name === "backward" ? "" : "runs at the next operation";
+  showVariables(p, sentence) {
+    const held = p.name === "backward" && this.stage.quiz.hidesQueue ? [] : written(this.film, this.stage.k, p.name);
+    this.variables.replaceChildren(...(sentence ? [h("p", {}, sentence)] : []),
+      ...held.map(([name, text]) => h("code", { class: BRIEF_VARIABLES.includes(name) ? "agl-brief" : "" }, h("b", {}, name), ` = ${text}`)));
+    if (!this.variables.firstChild) this.variables.textContent = p.name === "backward" ? "" : "runs at the next operation";
   }
 
   showCode(p) {
     const film = this.film, k = this.stage.k, node = film.nodes[film.focus[k]], engine = this.view === "engine" && film.engine;
     let line = at(film.line, k);
     if (engine) {
-      const [page, row] = place(film, k, p.name);
+      const [page, row, sentence] = place(film, k, p.name);
       line = [-1 - page, row === undefined ? undefined : row + 1];
-      this.showVariables(p);
+      this.showVariables(p, sentence);
+      this.code.toggleAttribute("data-idle", row === undefined && sentence !== undefined); // other code than this ran
     }
     const source = line ? line[0] : Math.max(this.shownSource ?? 0, 0), listing = engine ? engine.pages[-1 - source] : film.sources[source];
     if (source !== this.shownSource && listing) {
       this.shownSource = source;
-      const { name = "the engine", lines } = listing;
+      const { name, lines } = engine ? { name: "the engine", lines: engineRows(listing) } : listing;
       this.rows = new Map(lines.map(([n, text], i) => [engine ? i + 1 : n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " "))]));
       for (const [, line, why] of this.details.marks.get(source) ?? []) {
         this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));

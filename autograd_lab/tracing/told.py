@@ -1,0 +1,204 @@
+"""What ran right before each event of a trace was told: a marked statement of the core, or code that a sentence names.
+
+A statement of the core with the comment `# event: pop` has just run when a `pop` is told. Some kinds come about in more ways than
+one, and have a mark for each: a view without history is `# event: const view`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from autograd_lab.core.rule import FUNCTIONS, RULES
+
+from .builder import op_name
+from .trace import Record, Trace
+
+IN_THE_PASS = (
+    "accumulate", "backward", "counts", "deliver", "done", "free", "hook", "pop", "pruned", "push", "retain", "seed", "vjp",
+)  # fmt: skip
+"""Kinds of events that a backward pass tells of, each at the mark of its name."""
+
+Told = tuple[str, str]  # the mark of a statement, and a sentence; one of them may be empty
+
+
+class Teller:
+    """Goes through a trace, event by event, and says what told of each."""
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.last: Told = "", ""
+        self.passes = 0  # that are under way, one within another
+        self.known: set[int] = set()  # tensors that earlier events have told of
+        self.uncounted = {t for t, tensor in enumerate(trace.tensors) if tensor.get("inference")}
+
+    def __iter__(self) -> Iterator[Told]:
+        for e in self.trace.events:
+            kind = e["k"]
+            self.last = (kind, "") if kind in IN_THE_PASS else TELLERS[kind](self, e)
+            self.passes += (kind == "backward") - (kind == "done")
+            made = e.get("t")
+            self.known.update(made if isinstance(made, list) else () if made is None else (made,))
+            yield self.last
+
+    def node(self, e: Record) -> Told:
+        made = self.trace.nodes[e["n"]]
+        if "compiled" in made:
+            return outside("a compiled function makes one node for all its steps", "compiler.entry")
+        if made["kind"] == "function":
+            return outside("a custom Function is its own node", "torchlike.autograd.function")
+        return ("edge CopySlices" if "inner" in made else e["k"]), ""
+
+    def const(self, e: Record) -> Told:
+        op, made = e["op"], e["t"]
+        if e["why"] == "copy":
+            return outside(
+                "the numbers of other tensors were copied, without their history", "torchlike.creation"
+            )
+        if op == "to":
+            return outside("numbers were converted, or new ones made in the likeness of others")
+        if op in _WITH_FLAGS and len(made) == 1:
+            return outside("beside its result, this operation gives numbers that have no derivative")
+        if op == "compiledfunction":
+            return outside("a compiled function left no node", "compiler.entry")
+        if not self.known.isdisjoint(made):
+            return outside("a custom Function left no node", "torchlike.autograd.function")
+        if op in _underived() or (op == "where" and len(e["in"]) == 1):
+            return outside("this operation has no derivative, and leaves no node", "torchlike.ops.comparison")
+        if op not in _operations():
+            return outside("a custom Function left no node", "torchlike.autograd.function")
+        if len(made) > 1 or not _operations()[op]:
+            return outside("an operation of several results makes and tells of them itself")
+        if self.trace.tensors[made[0]]["base"] is not None:
+            return "const view", ""
+        if e["why"] == "inference_mode" or not self.uncounted.isdisjoint(e["in"]):
+            self.uncounted.update(made)
+            return (
+                "",
+                "In inference mode, views are told like any other result: which statement made this one is not known.",
+            )
+        return "const", ""
+
+    def inplace(self, e: Record) -> Told:
+        op = e["op"]
+        if e.get("unnoticed") == "numpy":
+            return "", "No code of the engine ran: NumPy wrote into this memory."
+        if "unnoticed" in e:
+            return "", "Nothing ran for this tensor: it lies in the memory that was just written."
+        if op == "copy_" and len(e["in"]) == 1:
+            return outside("new numbers were put into this memory")
+        if op == "data =":
+            return outside("`.data` was set, and the tensor has other memory now", "torchlike.tensor")
+        if op in RESHAPES:
+            return outside(
+                "the tensor itself got another shape, and keeps its numbers", "torchlike.ops.shapes"
+            )
+        if not op.endswith("_") and op != "LBFGS":
+            return outside("an optimizer writes into its parameters by itself", "torchlike.optim.optimizer")
+        return ("inplace" if e["n"] is None else "inplace recorded"), ""
+
+    def detach(self, e: Record) -> Told:
+        how = e["how"]
+        if how == "detach":
+            return "detach", ""
+        if how == "data":
+            return outside("`.data` is the same memory, without history", "torchlike.tensor")
+        if how == "Parameter":
+            return outside(
+                "a Parameter is a new leaf, in the memory that it was given", "torchlike.nn.parameter"
+            )
+        return outside("a deep copy is a new leaf")
+
+    def read(self, e: Record) -> Told:
+        if e["how"] == "numpy":
+            return outside("NumPy was given the memory itself", "torchlike.tensor")
+        return ("read" if e["how"] == "item" else "read tolist"), ""
+
+    def flag(self, e: Record) -> Told:
+        if e["how"] == "detach_":
+            return outside("the tensor was cut off from its history", "torchlike.tensor")
+        return ("flag retain_grad" if e["how"] == "retain_grad" else "flag"), ""
+
+    def grad(self, e: Record) -> Told:
+        how = e["how"]
+        if how == "assigned":
+            return outside("`.grad` was assigned", "torchlike.tensor")
+        if how.endswith("_") and how != "copy_" and how not in RESHAPES:
+            return "inplace", ""
+        if how == "NumPy":
+            return "", "No code of the engine ran: NumPy wrote into this memory."
+        return outside("the program changed `.grad`")
+
+    def error(self, e: Record) -> Told:
+        if "of" in e:
+            return outside("the call was refused before a pass began", "torchlike.autograd")
+        if not self.passes:
+            return "", "Your program stopped here. No pass was under way."
+        self.passes -= 1
+        mark = self.last[0] if self.last[0] in IN_THE_PASS else ""
+        return mark, "An error ended the pass after this statement." if mark else "An error ended the pass."
+
+    def mode(self, e: Record) -> Told:
+        return "mode", ""
+
+    def leaf(self, e: Record) -> Told:
+        return "", "No statement of the engine: a tensor that was made before is used for the first time."
+
+    def idle(self, e: Record) -> Told:
+        return outside("the optimizer finds no gradient to work with", "torchlike.optim.optimizer")
+
+    def unrecorded(self, e: Record) -> Told:
+        return "", "The recorder failed here: which code ran is not known."
+
+
+TELLERS: dict[str, Callable[[Teller, Record], Told]] = {
+    "node": Teller.node, "edge": Teller.node, "const": Teller.const, "inplace": Teller.inplace, "detach": Teller.detach,
+    "read": Teller.read, "flag": Teller.flag, "grad": Teller.grad, "error": Teller.error, "mode": Teller.mode, "leaf": Teller.leaf,
+    "idle": Teller.idle, "unrecorded": Teller.unrecorded,
+}  # fmt: skip
+"""How each of the other kinds of events came about."""
+
+RESHAPES = frozenset(["as_strided_", "squeeze_", "t_", "transpose_", "unsqueeze_"])
+"""In-place operations that write no memory."""
+
+_WITH_FLAGS = frozenset(["linalg_cholesky_ex", "linalg_inv_ex", "linalg_lu", "linalg_solve_ex", "lu_unpack"])
+
+
+def outside(what: str, module: str = "") -> Told:
+    """A sentence on code beyond the core, with the file that it is in if that is certain."""
+    return "", f"Ran outside the core: {what}{module and f' ({page_of(module)})'}."
+
+
+@lru_cache
+def page_of(module: str) -> str:
+    """The file of a module of this package, as seen from the package."""
+    file = getattr(find_spec(f"autograd_lab.{module}"), "origin", "")
+    return Path(file).relative_to(Path(__file__).parents[1]).as_posix()
+
+
+@lru_cache(1)
+def _operations() -> dict[str, bool]:
+    """What operations are called, and whether one has a rule of a single result: then it is recorded by the core."""
+    found: dict[str, bool] = {}
+    for rule in RULES.values():
+        op = getattr(rule, "op", "") or op_name(rule)
+        found[op] = found.get(op, False) or getattr(rule, "plain", True)
+    return found
+
+
+@lru_cache(1)
+def _underived() -> frozenset[str]:
+    """Operations that are told of by name and have no rule that is recorded: comparisons, and functions of whole numbers."""
+    own = [rule for rule in RULES.values() if rule.__module__.endswith(".comparison")]
+    comparisons = {getattr(rule, "op", "") or op_name(rule) for rule in own}
+    return frozenset(comparisons | ({*FUNCTIONS, "one_hot"} - _operations().keys()))
+
+
+def told(trace: Trace) -> list[Told]:
+    """For each event of `trace`: the mark of the statement that had run when it was told, and a sentence, one of them perhaps empty."""
+    return list(Teller(trace))
+
+
+__all__ = ["IN_THE_PASS", "TELLERS", "told"]

@@ -13,7 +13,7 @@ compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LA
 import os
 
 from ..autograd.seams import DOORS
-from .loop import loop
+from .loop import backward, loop
 from .operators import switch
 
 VARIABLE = "AUTOGRAD_LAB_EXPRESS"
@@ -49,9 +49,8 @@ def off():
 
 
 def _switch(wanted):
-    DOORS.loop, DOORS.linear, DOORS.cross_entropy = (
-        (loop, linear, cross_entropy) if wanted else (None, None, None)
-    )
+    DOORS.loop, DOORS.backward = (loop, backward) if wanted else (None, None)
+    DOORS.linear, DOORS.cross_entropy = (linear, cross_entropy) if wanted else (None, None)
     switch(wanted)
     return wanted
 

@@ -1,14 +1,57 @@
 """The loop of a backward pass that nobody watches, in which gradients are arrays and every node runs.
 
-It does what the engine's own loop does (autograd/engine.py), in fewer steps: all is written out, and what is served next anyway is not queued.
+It does what the engine's own loop does (core/engine.py), in fewer steps: all is written out, and what is served next anyway is not queued.
 """
 
 from heapq import heappop, heappush, heapreplace
 
+from ..autograd import collector
+from ..autograd.full_pass import FullPass
 from ..autograd.halves import HALF, in_single
-from ..autograd.metadata import unbroadcast
+from ..autograd.metadata import EXPECTED, unbroadcast
 from ..autograd.modes import THREAD
 from ..autograd.node import LEAVES, AccumulateGrad
+from ..core.engine import _ids as new_id
+from ..core.engine import count_dependencies
+
+
+class WholePass(FullPass):
+    """The pass of `loss.backward()` while nothing unusual goes on: what a FullPass finds out in several steps is known beforehand."""
+
+    captures = only = watch = None
+    create_graph = tensors = False
+    saved_hooks = ()
+
+    def __init__(self, root, seed, keep_graph):
+        self.id = new_id()
+        self.root, self.keep_graph = root, keep_graph
+        self.deps = count_dependencies((root,), False)
+        self.ready, self.buffers = [(root.priority, root)], {root: seed}
+
+
+def backward(root, seed, keep_graph):
+    """Run the pass that begins with `seed` at the node `root`; whether it was as plain as this needs."""
+    state = THREAD.state
+    if state.special or state.running is not None or EXPECTED.data or not root.plain:
+        return False
+    run = state.running = WholePass(root, seed, keep_graph)
+    paused = len(run.deps) > collector.LARGE and collector.pause()
+    grad, state.grad = state.grad, False
+    quiet, off = state.quiet
+    warnings = quiet.set(off)
+    try:
+        loop(run)
+        for fn in run.callbacks:
+            fn()
+    finally:
+        quiet.reset(warnings)
+        state.grad, state.running = grad, None
+        if state.saved_hooks:  # a hook that raised had changed them
+            state.saved_hooks = []
+            state.refresh()
+        if paused:
+            collector.go_on()
+    return True
 
 
 def loop(run):
@@ -73,4 +116,4 @@ def loop(run):
                 heappush(ready, (fn.priority, fn))
 
 
-__all__ = ["loop"]
+__all__ = ["backward", "loop"]

@@ -100,7 +100,12 @@ class FullPass(BackwardPass):
     def _run_node(self, node, g):
         """Run one node with everything that can be around it. Returns None if it was only captured."""
         state = THREAD.state
-        grads = self._in_anomaly_mode(node, g) if state.anomaly else self._with_hooks(node, g)
+        if state.anomaly:
+            grads = self._in_anomaly_mode(node, g)
+        elif node.hooks is self.captures is self.needed is None:
+            grads = self._apply(node, [g] if node.plain else g)
+        else:
+            grads = self._with_hooks(node, g)
         if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
             self._settle(state)
         return grads
@@ -127,8 +132,6 @@ class FullPass(BackwardPass):
     def _with_hooks(self, node, g):
         """Run one node, and the hooks before and after it; note what autograd.grad is asked for."""
         hooks = node.hooks
-        if hooks is self.captures is self.needed is None:
-            return self._apply(node, [g] if node.plain else g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(node, slots)  # before its hooks; those of a node that stops here come first
@@ -164,6 +167,8 @@ class FullPass(BackwardPass):
         return [g if want else None for g, want in zip(grads, wanted, strict=True)]
 
     def _vjp(self, rule, node, slots, values):
+        if type(slots[0]) is _ARRAY and slots[0].dtype is not HALF and node.plain:  # nearly every time
+            return rule.vjp(node, slots[0], *values)
         if slots[0] is None and node.skips_undefined and not any([s is not None for s in slots]):
             # The saved values were unpacked all the same: PyTorch looks at them, and complains of what was freed.
             return (None,) * len(node._edges)

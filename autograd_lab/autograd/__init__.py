@@ -52,7 +52,7 @@ def backward(
     state = THREAD.state
     if isinstance(tensors, Variable) and grad_tensors is inputs is retain_graph is grad_variables is None:
         root, ordinary = tensors._edge, create_graph is False and not (WATCHERS or state.transforms)
-        if ordinary and isinstance(root, Node) and not tensors._data.shape:
+        if ordinary and root is not None and type(root) is not tuple and not tensors._data.shape:
             seed = tensors._data.dtype.type(1)  # the loss of every training loop
             keep = state.again
             if root.whole_pass is not None and root.whole_pass(seed, keep):

@@ -24,6 +24,9 @@ from .graph import Graph, Step, Value
 LARGE = 1 << 16
 """Bytes from which on an array counts: it is dropped as soon as nobody reads it."""
 
+SMALL = 1 << 10
+"""Bytes up to which NumPy has memory for an array at hand, so that a value without a name costs nothing."""
+
 POINTWISE = frozenset(
     f"{name}Backward0"
     for name in (
@@ -261,8 +264,8 @@ def _key(x: Any) -> Any:
 def fuse(graph: Graph) -> Graph:
     """Put chains of pointwise steps together: a small value that is read once, by another pointwise step, gets no name.
 
-    A fused step keeps its parts in `body`, the last one's result is its own. It runs where its last part stood. A large array keeps
-    its name: what a line less saves is nothing beside the memory that a named value can be written into.
+    A fused step keeps its parts in `body`, the last one's result is its own. It runs where its last part stood. A larger array
+    keeps its name: what a line less saves is less than what it saves to write the next value over a named one.
     """
     users = graph.users()
     reader: dict[Value, Step] = {}
@@ -284,7 +287,7 @@ def fuse(graph: Graph) -> Graph:
             and heir is not None
             and pointwise(heir)
             and heir.part == step.part
-            and result.bytes < LARGE
+            and result.bytes < SMALL
         ):
             inside.setdefault(heir, []).extend(body)
         elif len(body) == 1:

@@ -51,8 +51,10 @@ def backward(
     """
     state = THREAD.state
     if isinstance(tensors, Variable) and grad_tensors is inputs is retain_graph is grad_variables is None:
-        root, ordinary = tensors._edge, create_graph is False and not (WATCHERS or state.transforms)
+        root, ordinary = tensors._edge, create_graph is False and not state.transforms
         if ordinary and root is not None and type(root) is not tuple and not tensors._data.shape:
+            if WATCHERS:
+                watcher().asked((tensors,), None)
             seed = tensors._data.dtype.type(1)  # the loss of every training loop
             keep = state.again
             if root.whole_pass is not None and root.whole_pass(seed, keep):

@@ -48,12 +48,13 @@ class FullPass(BackwardPass):
             self.tensors = self.tensors or self.expected is not None
         if part:
             self.needed = needed_nodes(self.deps, self.captures or (), self.only or ())
-        if not (part or self.tensors) and self.watch is None:
+        self.ordinary = not (part or self.tensors) and self.watch is None
+        if self.ordinary:
             self.express = DOORS.loop
 
     def _seed(self, roots):
         root = self.root
-        if self.express is not None and root is not None and root.plain:  # the usual case
+        if self.ordinary and root is not None and root.plain:  # the usual case
             self.ready.append((root.priority, root))
             self.buffers[root] = roots[0][1]
             return

@@ -12,8 +12,8 @@ import numpy as np
 from ..autograd.errors import not_for, other_type
 from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
-from ..autograd.record import edges_of, finish, make_node, wanted
-from ..autograd.variable import Variable, wrap
+from ..autograd.record import finish, make_node
+from ..autograd.variable import NO_EDGE, Variable, find_edge, wrap
 from ..creation import follow
 from . import activations, both
 from .comparison import NoDerivative
@@ -267,9 +267,9 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     total_weight = wrap(total)
     out = wrap(state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1))
     node, args = None, (reduction, ignore_index)
-    edges = edges_of((input,))
-    if state.grad and wanted(edges):
-        out._edge = node = make_node(NllLossBackward0, edges, args, (input, target, None, total_weight))
+    edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
+    if edge is not NO_EDGE:
+        out._edge = node = make_node(NllLossBackward0, (edge,), args, (input, target, None, total_weight))
     if state.special:
         finish(state, NllLossBackward0, (input, target, None, total_weight), (out,), node, args)
     return out

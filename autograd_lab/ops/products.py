@@ -166,7 +166,7 @@ class AddmmBackward0(TwoMatrices):
         if type(g) is np.ndarray and beta == 1 == alpha and g.shape[1:] == shape:
             # The layer of every net, written out.
             return (
-                sum_rows(g) if self.needs(0) else None,
+                None if self._next[0] is NO_EDGE else sum_rows(g),
                 None if b is None else g.dot(b.T),
                 None if a is None else g.T.dot(a).T if right[0] == size else a.T.dot(g),
             )

@@ -3,6 +3,7 @@
     backward       fn(root, seed, keep_graph): the pass of `loss.backward()` as a whole; False if it is not plain enough
     loop           fn(run): run a backward pass to its end; asked at the start of a pass that nobody watches
     linear         fn(input, weight, bias): a layer of a net and its node, or None where it does not apply
+    relu           fn(input): the same for what stands between layers
     cross_entropy  fn(input, target, reduction, ignore_index): the same for the loss of a classifier
 
 The package `express` puts itself in here; without it all that is computed is the same, more slowly.
@@ -12,7 +13,7 @@ The package `express` puts itself in here; without it all that is computed is th
 class Doors:
     """One attribute for each door."""
 
-    backward = loop = linear = cross_entropy = None
+    backward = loop = linear = relu = cross_entropy = None
 
 
 DOORS = Doors()

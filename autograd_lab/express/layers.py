@@ -1,4 +1,4 @@
-"""Fully connected layers, and the loss of a classifier, as one node each: where most nets spend their time.
+"""Fully connected layers, and the loss of a classifier, as one node each, and relu written out: where most nets spend their time.
 
 The forward passes compute what the rules of the two operations compute, with less around it.
 """
@@ -12,6 +12,7 @@ from ..autograd.saved import FREED
 from ..autograd.variable import INFERENCE, NO_EDGE, accumulator_of, find_edge, new, wrap
 from ..autograd.views import DEFAULT, ViewMeta
 from ..core.rules.matrices import TBackward0
+from ..core.rules.pointwise import ReluBackward0
 from ..core.seams import DOORS as CORE
 from ..ops import losses, numerics
 from ..ops.products import AddmmBackward0, check_addmm
@@ -107,6 +108,29 @@ class Layer(Fused):
         return self
 
 
+def relu(input):
+    """The rectifier and its ReluBackward0, made in one function; None unless it is of floats and nothing unusual goes on."""
+    state, x = THREAD.state, input._data
+    zero = _ZEROS.get(x.dtype)
+    if state.special or zero is None:
+        return None
+    out = new(CORE.tensor)
+    out._data = data = state.run(np.maximum, x, zero)
+    out._box = out._meta = None
+    edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
+    if edge is NO_EDGE:
+        out._edge = NO_EDGE
+        return out
+    out._box = [0]
+    out._edge = node = new(ReluBackward0)
+    node._next = (edge,) if type(edge) is tuple else edge
+    node.priority = count_down()
+    node.args = ()
+    node.fold = node.hooks = node.versions = None
+    node.saved = (wrap(data, NO_EDGE, out._box),)
+    return out
+
+
 def cross_entropy(input, target, reduction, ignore_index):
     """log_softmax and nll_loss of a batch of logits in one go, with the nodes of both; None if the case is
     not that plain.
@@ -195,7 +219,8 @@ class CrossEntropy(Fused):
 
 
 _ALONG_CLASSES = (1,)
-_FLOATS = np.dtype(np.float32), np.dtype(np.float64)  # halves are rounded after each of the two operations
+_ZEROS = {np.dtype(t): np.zeros((), t) for t in (np.float32, np.float64)}
+_FLOATS = tuple(_ZEROS)  # halves are rounded after each of the two operations
 
 
 def _log_softmax_and_loss(x, target, divisor):
@@ -203,4 +228,4 @@ def _log_softmax_and_loss(x, target, divisor):
     return log_p, losses.plain_forward(log_p, target, divisor)
 
 
-__all__ = ["cross_entropy", "linear"]
+__all__ = ["cross_entropy", "linear", "relu"]

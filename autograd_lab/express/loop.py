@@ -5,14 +5,14 @@ It does what the engine's own loop does (core/engine.py), in fewer steps: all is
 
 from heapq import heappop, heappush, heapreplace
 
-from ..autograd import collector
-from ..autograd.full_pass import FullPass
-from ..autograd.halves import HALF, in_single
-from ..autograd.metadata import EXPECTED, unbroadcast
-from ..autograd.modes import THREAD
-from ..autograd.node import LEAVES, AccumulateGrad
 from ..core.engine import _ids as new_id
 from ..core.engine import count_dependencies
+from ..torchlike.autograd import collector
+from ..torchlike.autograd.float16 import HALF, in_single
+from ..torchlike.autograd.full_pass import FullPass
+from ..torchlike.autograd.metadata import EXPECTED, unbroadcast
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import LEAVES, AccumulateGrad
 
 
 class WholePass(FullPass):

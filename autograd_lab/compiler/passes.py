@@ -24,6 +24,9 @@ from .graph import Graph, Step, Value
 LARGE = 1 << 16
 """An array of at least this many bytes is freed as soon as it is no longer read."""
 
+SMALL = 1 << 10
+"""Bytes up to which NumPy has memory for an array at hand, so that a value without a name costs nothing."""
+
 POINTWISE = frozenset(
     f"{name}Backward0"
     for name in (
@@ -261,8 +264,8 @@ def _key(x: Any) -> Any:
 def fuse(graph: Graph) -> Graph:
     """Fuse chains of pointwise steps: a small value that is read once, by another pointwise step, gets no name.
 
-    A fused step keeps its parts in `body`; the result of the last part is its own. It runs in the place of its last part. A large array
-    keeps its name: reusing the memory of a named value saves more than one line less.
+    A fused step keeps its parts in `body`; the result of the last part is its own. It runs in the place of its last part. A larger array
+    keeps its name: writing the next value over a named one saves more than one line less.
     """
     users = graph.users()
     reader: dict[Value, Step] = {}
@@ -284,7 +287,7 @@ def fuse(graph: Graph) -> Graph:
             and heir is not None
             and pointwise(heir)
             and heir.part == step.part
-            and result.bytes < LARGE
+            and result.bytes < SMALL
         ):
             inside.setdefault(heir, []).extend(body)
         elif len(body) == 1:

@@ -1,8 +1,8 @@
 """Speed: code that exists because it is faster. Without this package everything computes the same, to the bit.
 
     fused.py      two nodes in one, until something looks at them
-    layers.py     fully connected layers and the loss of a classifier
-    loop.py       the loop of a backward pass without a watcher
+    layers.py     fully connected layers, relu and the loss of a classifier
+    loop.py       the backward pass without a watcher, and its loop
     operators.py  + - * / in one function each
 
 One switch for the process: `on()` puts these into the doors of the core (autograd/seams.py), `off()` takes them out. A pass ends as it
@@ -13,7 +13,7 @@ compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LA
 import os
 
 from ..torchlike.autograd.seams import DOORS
-from .loop import loop
+from .loop import backward, loop
 from .operators import switch
 
 VARIABLE = "AUTOGRAD_LAB_EXPRESS"
@@ -24,7 +24,7 @@ def _loaded():
     from . import layers
 
     if DOORS.linear is linear:
-        DOORS.linear, DOORS.cross_entropy = layers.linear, layers.cross_entropy
+        DOORS.linear, DOORS.relu, DOORS.cross_entropy = layers.linear, layers.relu, layers.cross_entropy
     return layers
 
 
@@ -49,9 +49,9 @@ def off():
 
 
 def _switch(wanted):
-    DOORS.loop, DOORS.linear, DOORS.cross_entropy = (
-        (loop, linear, cross_entropy) if wanted else (None, None, None)
-    )
+    DOORS.loop, DOORS.backward = (loop, backward) if wanted else (None, None)
+    DOORS.linear, DOORS.cross_entropy = (linear, cross_entropy) if wanted else (None, None)
+    DOORS.relu = None  # until there is a layer
     switch(wanted)
     return wanted
 

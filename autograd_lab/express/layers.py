@@ -1,4 +1,4 @@
-"""Fully connected layers, and the loss of a classifier, as one node each: where most networks spend their time.
+"""Fully connected layers, and the loss of a classifier, as one node each, and relu written out: where most networks spend their time.
 
 The forward passes compute the same as the rules of the two operations, with less overhead.
 """
@@ -6,6 +6,7 @@ The forward passes compute the same as the rules of the two operations, with les
 import numpy as np
 
 from ..core.rules.matrices import TBackward0
+from ..core.rules.pointwise import ReluBackward0
 from ..core.seams import DOORS as CORE
 from ..torchlike.autograd.metadata import sum_rows
 from ..torchlike.autograd.modes import THREAD
@@ -109,6 +110,29 @@ class Layer(Fused):
         return self
 
 
+def relu(input):
+    """The rectifier and its ReluBackward0, made in one function; None unless it is of floats and nothing unusual goes on."""
+    state, x = THREAD.state, input._data
+    zero = _ZEROS.get(x.dtype)
+    if state.special or zero is None:
+        return None
+    out = new(CORE.tensor)
+    out._data = data = state.run(np.maximum, x, zero)
+    out._box = out._meta = None
+    edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
+    if edge is NO_EDGE:
+        out._edge = NO_EDGE
+        return out
+    out._box = [0]
+    out._edge = node = new(ReluBackward0)
+    node._next = (edge,) if type(edge) is tuple else edge
+    node.priority = count_down()
+    node.args = ()
+    node.fold = node.hooks = node.versions = None
+    node.saved = (wrap(data, NO_EDGE, out._box),)
+    return out
+
+
 def cross_entropy(input, target, reduction, ignore_index):
     """log_softmax and nll_loss of a batch of logits at once, with the nodes of both; None if the case is not that simple.
 
@@ -161,7 +185,9 @@ class CrossEntropy(Fused):
 
     def vjp(self, g, log_p, target):
         if self.args[0] == losses.MEAN:
-            g = g / len(target)
+            g = np.array(
+                g / len(target)
+            )  # NumPy takes longer to understand a scalar of its own than an array
         to_x = np.exp(log_p)
         to_x *= g
         classes = to_x.shape[1]
@@ -194,7 +220,8 @@ class CrossEntropy(Fused):
 
 
 _ALONG_CLASSES = (1,)
-_FLOATS = np.dtype(np.float32), np.dtype(np.float64)  # float16 is rounded after each of the two operations
+_ZEROS = {np.dtype(t): np.zeros((), t) for t in (np.float32, np.float64)}
+_FLOATS = tuple(_ZEROS)  # float16 is rounded after each of the two operations
 
 
 def _log_softmax_and_loss(x, target, divisor):
@@ -202,4 +229,4 @@ def _log_softmax_and_loss(x, target, divisor):
     return log_p, losses.plain_forward(log_p, target, divisor)
 
 
-__all__ = ["cross_entropy", "linear"]
+__all__ = ["cross_entropy", "linear", "relu"]

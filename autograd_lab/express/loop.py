@@ -6,10 +6,53 @@ not queued.
 
 from heapq import heappop, heappush, heapreplace
 
+from ..core.engine import _ids as new_id
+from ..core.engine import count_dependencies
+from ..torchlike.autograd import collector
 from ..torchlike.autograd.float16 import HALF, in_single
-from ..torchlike.autograd.metadata import unbroadcast
+from ..torchlike.autograd.full_pass import FullPass
+from ..torchlike.autograd.metadata import EXPECTED, unbroadcast
 from ..torchlike.autograd.modes import THREAD
 from ..torchlike.autograd.node import LEAVES, AccumulateGrad
+
+
+class WholePass(FullPass):
+    """The pass of `loss.backward()` while nothing unusual goes on: what a FullPass finds out in several steps is known beforehand."""
+
+    captures = only = watch = None
+    create_graph = tensors = False
+    saved_hooks = ()
+
+    def __init__(self, root, seed, keep_graph):
+        self.id = new_id()
+        self.root, self.keep_graph = root, keep_graph
+        self.deps = count_dependencies((root,), False)
+        self.ready, self.buffers = [(root.priority, root)], {root: seed}
+
+
+def backward(root, seed, keep_graph):
+    """Run the pass that begins with `seed` at the node `root`; whether it was as plain as this needs."""
+    state = THREAD.state
+    if state.special or state.running is not None or EXPECTED.data or not root.plain:
+        return False
+    run = state.running = WholePass(root, seed, keep_graph)
+    paused = len(run.deps) > collector.LARGE and collector.pause()
+    grad, state.grad = state.grad, False
+    quiet, off = state.quiet
+    warnings = quiet.set(off)
+    try:
+        loop(run)
+        for fn in run.callbacks:
+            fn()
+    finally:
+        quiet.reset(warnings)
+        state.grad, state.running = grad, None
+        if state.saved_hooks:  # a hook that raised had changed them
+            state.saved_hooks = []
+            state.refresh()
+        if paused:
+            collector.go_on()
+    return True
 
 
 def loop(run):
@@ -74,4 +117,4 @@ def loop(run):
                 heappush(ready, (fn.priority, fn))
 
 
-__all__ = ["loop"]
+__all__ = ["backward", "loop"]

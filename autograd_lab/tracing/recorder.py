@@ -795,9 +795,10 @@ class Recorder(Watch):
         """
         met, grads = self.met, self.grads
         for t in tensors:
-            if id(t) in met or not isinstance(t, Variable):
+            key = id(t)
+            if key in met or not isinstance(t, Variable):
                 continue
-            key, wants, meta, maker = id(t), t.requires_grad, t._meta, _maker(t)
+            wants, meta, maker = t.requires_grad, t._meta, _maker(t)
             name = self.given.get(key, "")
             if not name:
                 is_gradient = (

@@ -85,10 +85,10 @@ class ReluBackward0(Rule):
         return np.maximum(x, ZERO[x.itemsize])
 
     def vjp(self, g, y):
-        return masked(g, array_of(y) != 0)  # no element of y is negative; a nan passes, as in PyTorch
+        return masked(g, array_of(y) != ZERO[y.dtype.itemsize])  # never negative; a nan passes, as in PyTorch
 
 
-ZERO = {2: np.float16(0), 4: np.float32(0), 8: np.float64(0)}
+ZERO = {size: np.zeros((), f"f{size}") for size in (2, 4, 8)}
 """Zeros of the float types by size: NumPy takes longer to convert a Python number."""
 
 

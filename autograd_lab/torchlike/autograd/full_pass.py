@@ -48,12 +48,13 @@ class FullPass(BackwardPass):
             self.tensors = self.tensors or self.expected is not None
         if part:
             self.needed = needed_nodes(self.deps, self.captures or (), self.only or ())
-        if not (part or self.tensors) and self.watch is None:
+        self.ordinary = not (part or self.tensors) and self.watch is None
+        if self.ordinary:
             self.express = DOORS.loop
 
     def _seed(self, roots):
         root = self.root
-        if self.express is not None and root is not None and root.plain:  # the usual case
+        if self.ordinary and root is not None and root.plain:  # the usual case
             self.ready.append((root.priority, root))
             self.buffers[root] = roots[0][1]
             return
@@ -100,7 +101,12 @@ class FullPass(BackwardPass):
     def _run_node(self, node, g):
         """Run one node with its hooks and modes. Returns None if it was only captured."""
         state = THREAD.state
-        grads = self._in_anomaly_mode(node, g) if state.anomaly else self._with_hooks(node, g)
+        if state.anomaly:
+            grads = self._in_anomaly_mode(node, g)
+        elif node.hooks is self.captures is self.needed is None:
+            grads = self._apply(node, [g] if node.plain else g)
+        else:
+            grads = self._with_hooks(node, g)
         if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
             self._settle(state)
         return grads
@@ -127,8 +133,6 @@ class FullPass(BackwardPass):
     def _with_hooks(self, node, g):
         """Run one node with the hooks before and after it; capture what autograd.grad wants."""
         hooks = node.hooks
-        if hooks is self.captures is self.needed is None:
-            return self._apply(node, [g] if node.plain else g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(node, slots)  # before its hooks; for a node that stops here, the hooks come first
@@ -164,6 +168,8 @@ class FullPass(BackwardPass):
         return [g if want else None for g, want in zip(grads, wanted, strict=True)]
 
     def _vjp(self, rule, node, slots, values):
+        if type(slots[0]) is _ARRAY and slots[0].dtype is not HALF and node.plain:  # nearly every time
+            return rule.vjp(node, slots[0], *values)
         if slots[0] is None and node.skips_undefined and not any([s is not None for s in slots]):
             # The saved values were unpacked all the same: PyTorch checks them, and complains if they were freed.
             return (None,) * len(node._edges)

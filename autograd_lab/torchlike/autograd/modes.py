@@ -171,7 +171,11 @@ class _NoArgSwitch(_Switch):
             state.grad = self.on
 
     def __exit__(self, *exc):
-        THREAD.state.set_grad(self._before)
+        state = THREAD.state
+        if state.special:
+            state.set_grad(self._before)
+        else:
+            state.grad = self._before
 
 
 class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name

@@ -129,7 +129,10 @@ class AccumulateGrad(core.AccumulateGrad):
     widens = False
 
     def __init__(self, leaf):
-        super().__init__(leaf)
+        self.variable, self.hooks = (
+            leaf,
+            None,
+        )  # not by `super()`: a step of training makes one for each parameter
         meta = leaf._meta
         if meta.hooks is not None or meta.post_accumulate_hooks is not None:
             self._hooks()
@@ -152,12 +155,13 @@ class AccumulateGrad(core.AccumulateGrad):
 
     def vjp(self, g, fresh=False):
         leaf = self.variable
-        meta, data, state = leaf._meta, leaf._data, THREAD.state
+        meta, data = leaf._meta, leaf._data
         if g is None or ((meta.base is not None or not meta.requires_grad) and self.is_gone(leaf)):
             return ()
-        if g.shape != data.shape and not state.calling:
-            g = fitted_to(leaf, (self, 0), g, state.running)
+        if g.shape != data.shape and not THREAD.state.calling:
+            g = fitted_to(leaf, (self, 0), g, THREAD.state.running)
         if isinstance(g, Variable):
+            state = THREAD.state
             if state.grad or (state.calling and meta.grad is None):
                 super().vjp(g)
                 check_layouts(meta.grad._data, data)
@@ -165,8 +169,8 @@ class AccumulateGrad(core.AccumulateGrad):
             g = g._data
         if g.dtype is not data.dtype and self not in EXPECTED:
             g = g.astype(data.dtype)
-        if fresh and meta.grad is None and data.flags.c_contiguous:
-            meta.grad = wrap(g)
+        if meta.grad is None and data.flags.c_contiguous:
+            meta.grad = wrap(g if fresh else g.copy())
             return ()
         return super().vjp(g)
 

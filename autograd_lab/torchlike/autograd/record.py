@@ -138,7 +138,7 @@ def finished(state, rule, inputs, outputs, node, args):
     """An operation has run, or (without a rule) the engine made a node, while something unusual is going on."""
     if state.inference:
         mark_inference(outputs)
-    if node is not None:
+    if node is not None and (state.anomaly or state.creation_hooks):
         announce(state, node)
     if state.dual is not None and rule is not None:
         state.dual.propagate(rule, inputs, outputs, node, args)

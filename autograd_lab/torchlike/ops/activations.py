@@ -56,9 +56,12 @@ class ThresholdBackwardBackward0(Gate):
 
 
 def _rectified(x):
-    if x.dtype.kind == "b":
-        raise RuntimeError("Boolean inputs not supported for relu")
-    return np.maximum(x, _ZERO.get(x.dtype, 0))
+    zero = _ZERO.get(x.dtype)
+    if zero is None:
+        if x.dtype.kind == "b":
+            raise RuntimeError("Boolean inputs not supported for relu")
+        zero = 0
+    return np.maximum(x, zero)
 
 
 extend(ReluBackward0, integer=True)

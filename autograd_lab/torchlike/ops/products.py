@@ -153,7 +153,7 @@ class AddmmBackward0(TwoMatrices):
     keeps = ("beta", "alpha")
 
     def forward(c, x, y, beta=1, alpha=1, *layout):
-        product = x @ y
+        product = x @ y if x.dtype is HALF else x.dot(y)  # with less around it
         if alpha != 1:
             product *= x.dtype.type(alpha)
         if beta == 0:
@@ -166,7 +166,7 @@ class AddmmBackward0(TwoMatrices):
         if type(g) is np.ndarray and beta == 1 == alpha and g.shape[1:] == shape:
             # The common layer, written out.
             return (
-                sum_rows(g) if self.needs(0) else None,
+                None if self._next[0] is NO_EDGE else sum_rows(g),
                 None if b is None else g.dot(b.T),
                 None if a is None else g.T.dot(a).T if right[0] == size else a.T.dot(g),
             )

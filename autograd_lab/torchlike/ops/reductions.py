@@ -1333,8 +1333,11 @@ def _softmax_function(op, rule):
     def call(input, dim, dtype=None):
         if dtype is not None and to_dtype(dtype).np != input._data.dtype:
             input = input.to(to_dtype(dtype))
-        last = wrap_dim(dim, input._data.ndim) == max(input._data.ndim, 1) - 1
-        floats_only(input._data, f"{op}_lastdim_kernel_impl" if last else f"{op}_kernel_impl")
+        x = input._data
+        dim_of_all = wrap_dim(dim, x.ndim)
+        if x.dtype.kind != "f":
+            last = dim_of_all == max(x.ndim, 1) - 1
+            raise not_for(x.dtype, f"{op}_lastdim_kernel_impl" if last else f"{op}_kernel_impl")
         return apply(rule, (input,), dim)
 
     call.__name__ = call.__qualname__ = op

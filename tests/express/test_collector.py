@@ -11,8 +11,8 @@ from autograd_lab.autograd import collector
 from autograd_lab.autograd.node import count_down
 
 
-@pytest.fixture(scope="module", autouse=True)
-def nothing_is_frozen():
+@pytest.fixture
+def nothing_frozen():
     """As in a user's program; conftest.py at the top froze what was there when the run began."""
     gc.unfreeze()
     yield
@@ -117,7 +117,7 @@ def many():
     return [[i] for i in range(collector.LARGE + 1000)]
 
 
-def test_what_is_made_while_it_is_paused_counts_as_old(thresholds):
+def test_what_is_made_while_it_is_paused_counts_as_old(thresholds, nothing_frozen):
     """So nobody walks through it as soon as the collector is back; and what a program froze stays frozen."""
     with collector.paused():
         made = many()
@@ -139,7 +139,7 @@ class Cycle:
         self.me = self
 
 
-def test_garbage_among_it_is_collected_before_much_more_is_made(thresholds, monkeypatch):
+def test_garbage_among_it_is_collected_before_much_more_is_made(thresholds, nothing_frozen, monkeypatch):
     monkeypatch.setattr(collector, "MOST_AGED", 3 * collector.LARGE)
     gc.collect()
     kept, alive = [], []

@@ -5,9 +5,10 @@ PyTorch has no second derivative of either of these two rules; ours are held aga
 
 import numpy as np
 import pytest
-from helpers import Op, check_differences, compare
+from helpers import Op, check_differences, check_like_pytorch
 
 import autograd_lab
+from tests.each import each
 
 HEADS = [(2, 3, 4, 5), (2, 3, 6, 5), (2, 3, 6, 5)]
 INDEX, OFFSETS = [0, 2, 2, 4, 1], [0, 3, 3]
@@ -56,19 +57,20 @@ OPEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("op", ONE_NODE + OPEN, ids=str)
-def test_derivatives_agree_with_central_differences(op):
-    check_differences(op)
+def test_derivatives_agree_with_central_differences():
+    each(ONE_NODE + OPEN, check_differences)
 
 
-@pytest.mark.parametrize("op", ONE_NODE + OPEN, ids=str)
-def test_agrees_with_pytorch(op):
-    torch = pytest.importorskip("torch")
+def test_live_pytorch_does_the_same():
+    each(ONE_NODE + OPEN, agrees, pytest.importorskip("torch"))
+
+
+def agrees(op, torch):
     if op in ONE_NODE:  # PyTorch raises "derivative is not implemented"
         op = Op(op.name, op.fn, op.shapes, second=False, skip=op.skip)
     if op.name in ("embedding bag no bags", "embedding bag weights padding"):
         op.skip = ("saved",)  # sizes of bags, which PyTorch leaves unset where it does not need them
-    assert not compare(op, torch)
+    check_like_pytorch(op, torch)
 
 
 def test_a_query_that_may_look_nowhere_gets_zeros_and_sends_none():

@@ -5,9 +5,10 @@ import warnings
 
 import numpy as np
 import pytest
-from helpers import Op, check_differences, compare
+from helpers import Op, check_differences, check_like_pytorch
 
 import autograd_lab
+from tests.each import each
 
 INF = math.inf
 
@@ -214,19 +215,14 @@ FACTORS = [
 ALL = PRODUCTS + EINSUMS + FACTORS
 
 
-def ids(ops):
-    return [str(op) for op in ops]
+def test_derivatives_agree_with_central_differences():
+    each(ALL, check_differences)
 
 
-@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
-def test_derivatives_agree_with_central_differences(op):
-    check_differences(op)
-
-
-@pytest.mark.parametrize("op", ALL + CONSTANTS, ids=ids(ALL + CONSTANTS))
-def test_live_pytorch_does_the_same(op):
+def test_live_pytorch_does_the_same():
     torch = pytest.importorskip("torch")
-    assert not compare(op, torch, {"saved"} if op in FACTORS else ())
+    each(PRODUCTS + EINSUMS + CONSTANTS, check_like_pytorch, torch)
+    each(FACTORS, check_like_pytorch, torch, {"saved"})
 
 
 def test_determinant_of_a_singular_matrix_has_its_cofactors_as_gradient():

@@ -96,6 +96,7 @@ _UNLISTED = {
 """Names that `dir` does not show, with their modules."""
 _UNLISTED_MODULES = ("compiler", "lab")
 _MODULES = ("distributions", "func", "library", "testing")
+"""Modules that `dir` lists, and that `vars` does not load."""
 _find = finder("")
 
 

@@ -53,7 +53,8 @@ class Teller:
 
     def const(self, e: Record) -> Told:
         op, made = e["op"], e["t"]
-        if e["why"] == "copy":
+        why = e.get("why")  # traces by other hands may leave out what the format does not ask for
+        if why == "copy":
             return outside(
                 "the numbers of other tensors were copied, without their history", "torchlike.creation"
             )
@@ -73,7 +74,7 @@ class Teller:
             return outside("an operation of several results makes and tells of them itself")
         if self.trace.tensors[made[0]]["base"] is not None:
             return "const view", ""
-        if e["why"] == "inference_mode" or not self.uncounted.isdisjoint(e["in"]):
+        if why == "inference_mode" or not self.uncounted.isdisjoint(e["in"]):
             self.uncounted.update(made)
             return (
                 "",
@@ -82,12 +83,12 @@ class Teller:
         return "const", ""
 
     def inplace(self, e: Record) -> Told:
-        op = e["op"]
+        op = e.get("op", "_")
         if e.get("unnoticed") == "numpy":
             return "", "No code of the engine ran: NumPy wrote into this memory."
         if "unnoticed" in e:
             return "", "Nothing ran for this tensor: it lies in the memory that was just written."
-        if op == "copy_" and len(e["in"]) == 1:
+        if op == "copy_" and len(e.get("in", ())) == 1:
             return outside("new numbers were put into this memory")
         if op == "data =":
             return outside("`.data` was set, and the tensor has other memory now", "torchlike.tensor")
@@ -97,10 +98,10 @@ class Teller:
             )
         if not op.endswith("_") and op != "LBFGS":
             return outside("an optimizer writes into its parameters by itself", "torchlike.optim.optimizer")
-        return ("inplace" if e["n"] is None else "inplace recorded"), ""
+        return ("inplace" if e.get("n") is None else "inplace recorded"), ""
 
     def detach(self, e: Record) -> Told:
-        how = e["how"]
+        how = e.get("how", "detach")
         if how == "detach":
             return "detach", ""
         if how == "data":
@@ -112,17 +113,17 @@ class Teller:
         return outside("a deep copy is a new leaf")
 
     def read(self, e: Record) -> Told:
-        if e["how"] == "numpy":
+        if e.get("how") == "numpy":
             return outside("NumPy was given the memory itself", "torchlike.tensor")
-        return ("read" if e["how"] == "item" else "read tolist"), ""
+        return ("read tolist" if e.get("how") == "tolist" else "read"), ""
 
     def flag(self, e: Record) -> Told:
-        if e["how"] == "detach_":
+        if e.get("how") == "detach_":
             return outside("the tensor was cut off from its history", "torchlike.tensor")
-        return ("flag retain_grad" if e["how"] == "retain_grad" else "flag"), ""
+        return ("flag retain_grad" if e.get("how") == "retain_grad" else "flag"), ""
 
     def grad(self, e: Record) -> Told:
-        how = e["how"]
+        how = e.get("how", "assigned")
         if how == "assigned":
             return outside("`.grad` was assigned", "torchlike.tensor")
         if how.endswith("_") and how != "copy_" and how not in RESHAPES:

@@ -150,21 +150,23 @@ def _rewritten(trace: Trace, e: Record) -> Record:
     copied, made = trace.rewritten(e), trace.nodes[e["n"]]
     rule = made["name"] if copied is None else trace.nodes[copied]["inner"]["name"]
     known = edges(made) if copied is None else None
-    return {"name": e["op"], "target": e["t"], "rule": rule, "inputs": e["in"], "edges": known}
+    return {"name": e.get("op"), "target": e["t"], "rule": rule, "inputs": e.get("in"), "edges": known}
 
 
 BY_MARK: dict[str, Callable[[Trace, Record], Record]] = {
     "const": lambda _, e: {"inputs": e["in"], "out": e["t"]},
-    "const view": lambda _, e: {"x": e["in"][0], "out": e["t"]},
-    "inplace": lambda _, e: {"target": e["t"], "data": e["v"]} if e["k"] == "inplace" else {"data": e["v"]},
+    "const view": lambda _, e: {"x": next(iter(e["in"]), None), "out": e["t"]},
+    "inplace": lambda _, e: (
+        {"target": e["t"], "data": e.get("v")} if e["k"] == "inplace" else {"data": e["v"]}
+    ),
     "inplace recorded": _rewritten,
     "edge CopySlices": _of_slices,
     "mode": lambda _, e: {"on": e["grad"]},
     "flag": lambda _, e: {"self": e["t"], "value": e["requires_grad"]},
-    "flag retain_grad": lambda trace, e: {"self": e["t"], "fn": trace.tensors[e["t"]]["node"]},
+    "flag retain_grad": lambda trace, e: {"self": e["t"], "fn": trace.tensors[e["t"]].get("node")},
     "detach": lambda _, e: {"self": e["from"], "out": [e["t"]]},
-    "read": lambda _, e: {"self": e["t"], "number": e["v"]},
-    "read tolist": lambda _, e: {"self": e["t"], "numbers": e["v"]},
+    "read": lambda _, e: {"self": e["t"], "number": e.get("v")},
+    "read tolist": lambda _, e: {"self": e["t"], "numbers": e.get("v")},
 }
 """What the variables hold at statements that run once, by their mark; what is None is not shown."""
 

@@ -572,3 +572,20 @@ def test_pytorchs_loop_is_not_ours():
 def test_a_trace_from_a_file_has_it_too():
     trace = samples.diamond()
     assert film(Trace.from_json(trace.to_json())) == film(trace)
+
+
+def test_a_trace_with_no_more_than_it_must_have():
+    """Of another hand: `Trace.from_json` takes it, so the film must."""
+    trace = samples.scalar()
+    made = next(e for e in trace.events if e["k"] == "node")
+    bare = [
+        {"k": "const", "op": "mul", "in": [], "t": made["t"]}, {"k": "inplace", "t": 0, "version": 1}, {"k": "detach", "t": 0, "from": 0},
+        {"k": "inplace", "t": made["t"][0], "version": 1, "n": made["n"]}, {"k": "read", "t": 0}, {"k": "flag", "t": 0, "requires_grad": True},
+        {"k": "grad", "t": 0, "v": None}, {"k": "mode", "grad": True}, {"k": "idle", "op": "SGD"},
+    ]  # fmt: skip
+    trace.events[-1:-1] = bare
+    again = Trace.from_json(trace.to_json())
+    shown = film(again)
+    assert len(shown["kind"]) == len(again) + 1
+    for k, (mark, sentence) in enumerate(told_of(again)):
+        assert mark in listing()["at"] or sentence, again.events[k]

@@ -67,7 +67,7 @@ export function written(film, k, phase, most = 4) {
   };
   if (held.ready === undefined) {
     const text = (name, x) => (texts[name] ? texts[name](x) : HELD_WORDS.includes(name) ? x : HELD_VALUES.includes(name) ? value(x) : tensor(x));
-    return Object.entries(held).filter(([, x]) => x !== null).map(([name, x]) => [name, text(name, x)]);
+    return Object.entries(held).filter(([, x]) => x !== null && x !== undefined).map(([name, x]) => [name, text(name, x)]);
   }
   return [["node", node(held.node)], ["ready", list("[", held.ready.map(node), held.queued, "]")],
     ["deps", list("{", held.deps.map(([n, left]) => `${node(n)}: ${left}`), held.waiting, "}")],

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import autograd_lab as torch
 from autograd_lab import nn
+from autograd_lab.bench import compiled_classifier
 from autograd_lab.compiler import GraphBreakError
+from autograd_lab.compiler.compiled import Compiled
 from autograd_lab.compiler.graph import run
 
 F = nn.functional
@@ -525,3 +527,10 @@ def test_watchers_and_packers_see_what_they_came_for():
     with lab.record() as trace:
         fn(x).backward()
     assert "CompiledFunctionBackward" in {node["name"] for node in trace.nodes}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_benchmarks_training_step_is_compiled(whole):
+    program = compiled_classifier((8, 4, 3), 5, Compiled, whole)
+    program()
+    assert program.compiled.entry.joint.steps

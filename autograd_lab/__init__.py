@@ -94,9 +94,7 @@ _UNLISTED = {
     "load_ipython_extension": "widgets.magic",  # for %load_ext autograd_lab
 }
 """Names that `dir` does not show, with their modules."""
-_UNLISTED_MODULES = ("compiler", "lab")
-_MODULES = ("distributions", "func", "library", "testing")
-"""Modules that `dir` lists, and that `vars` does not load."""
+_UNLISTED_MODULES = ("compiler", "distributions", "func", "lab", "library", "testing")
 _find = finder("")
 
 
@@ -118,7 +116,7 @@ def _published(name):
 def _other(name):
     if name in _LAYERS or name in loading.LISTED or name in FUNCTIONS or name in creation.FACTORIES:
         return globals().setdefault(name, _published(name))
-    if name in _MODULES or name in _UNLISTED_MODULES:
+    if name in _UNLISTED_MODULES:
         return _import(f"{__name__}.{name}")
     if name in _UNLISTED:
         return getattr(_import(f"{__name__}.{_UNLISTED[name]}"), name)
@@ -135,4 +133,4 @@ del TYPE_CHECKING, Registry, _name
 
 
 def __dir__():
-    return [*{*_own_names(), *_MODULES, *_LAYERS, *loading.LISTED, *FUNCTIONS.names(), *creation.FACTORIES}]
+    return [*{*_own_names(), *_LAYERS, *loading.LISTED, *FUNCTIONS.names(), *creation.FACTORIES}]

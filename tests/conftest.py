@@ -51,6 +51,7 @@ def standing_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         "autograd.forward_ad",
         "autograd.graph",
         "distributions",
+        "func",
         "nn.utils.parametrize",
         "nn.utils.prune",
         "nn.utils.rnn",

@@ -74,6 +74,32 @@ def test_whichever_is_imported_first(page, public_first):
     assert done.returncode == 0, done.stderr
 
 
+MEANWHILE = """
+import importlib, sys
+
+import autograd_lab
+
+
+class Other:
+    "What another thread may do while Python looks for the public name."
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "autograd_lab.special":
+            self.module = importlib.import_module("autograd_lab.torchlike.special")
+
+
+sys.meta_path.insert(0, other := Other())
+module = importlib.import_module("autograd_lab.special")
+assert module is other.module is sys.modules["autograd_lab.torchlike.special"] is autograd_lab.special
+assert importlib.reload(module) is module
+"""
+
+
+def test_a_module_that_another_thread_loads_meanwhile_is_loaded_once():
+    done = subprocess.run([sys.executable, "-c", MEANWHILE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_is_not_there_is_missing_by_the_name_that_was_asked_for():
     for name in (
         "autograd_lab.nn.nothing",

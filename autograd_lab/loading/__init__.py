@@ -192,11 +192,10 @@ class _Whole(ModuleType):
 
     @property
     def __dict__(self):
-        space = _DICT.__get__(self)
-        for name in {*dir(self)} - {*space.get("_MODULES", ())}:  # a module that is listed waits until it is used
+        for name in dir(self):
             getattr(self, name)
         self.__class__ = ModuleType  # complete now; guards of compiled functions read this dict at every call
-        return space
+        return _DICT.__get__(self)
 
     def __dir__(self):
         return _DICT.__get__(self)["__dir__"]()  # ModuleType's own would read `__dict__`

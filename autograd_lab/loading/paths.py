@@ -37,7 +37,6 @@ MOVED = {
     "places": "world.aliases",
     "serialization": "world.serialization",
     "standin": "world.standin",
-    "testing": "world.testing",
     "warning": "world.warning",
 }
 """{name: path in torchlike/} where the two differ: PyTorch's names of what is in world/, and the older names of pages."""
@@ -45,7 +44,7 @@ MOVED = {
 _PUBLIC = {path: name for name, path in MOVED.items() if "." not in name}
 _TOPS = {
     "amp", "autograd", "creation", "distributions", "dtypes", "func", "interface", "layout", "library", "linalg", "nn", "ops",
-    "optim", "printing", "random", "return_types", "special", "tensor", "utils", "world",
+    "optim", "printing", "random", "return_types", "special", "tensor", "testing", "utils", "world",
 }  # fmt: skip
 """What is in torchlike/; test_directions compares it with the folder."""
 
@@ -72,16 +71,21 @@ class _Named:
     """Loads a file of torchlike/ so that what it defines bears its public name. All else is as its own loader does it."""
 
     def __init__(self, loader):
-        self._loader = loader
+        self._loader, self._module = loader, None
 
     def __getattr__(self, name):
         return getattr(self._loader, name)
 
     def create_module(self, spec):
-        """Let Python make the module."""
+        """None: Python makes the module. Once it has run, the module: see exec_module."""
+        return self._module
 
     def exec_module(self, module):
         """Run the code of the module, and enter the module under its public name."""
+        if (
+            module is self._module
+        ):  # Python found the public name entered by another thread, and loads what it was given there
+            return
         spec = module.__spec__
         name = public(spec.name)
         space = vars(module)
@@ -95,6 +99,7 @@ class _Named:
             for member in space.values():
                 if getattr(member, "__module__", None) == spec.name:
                     member.__module__ = name
+        self._module = module
         sys.modules[name] = module
         holder, _, last = name.rpartition(".")
         if holder != public(spec.name.rpartition(".")[0]):  # there Python puts it
@@ -133,9 +138,10 @@ class _Finder:
         return there and ModuleSpec(name, _Alias(), is_package=there.submodule_search_locations is not None)
 
 
-def announce_names():
-    """Let `import` know the public names."""
+def announce_names(folder):
+    """Let `import` find the modules in `folder` by their public names, and `help` list them as the package's."""
     sys.meta_path.insert(sys.meta_path.index(PathFinder), _Finder())
+    sys.modules[PACKAGE].__path__.append(folder)
 
 
 __all__ = ["MOVED", "announce_names", "place_of", "public"]

@@ -11,4 +11,4 @@ All is imported under PyTorch's names, without this folder: loading/paths.py.
 
 from ..loading.paths import announce_names
 
-announce_names()
+announce_names(*__path__)

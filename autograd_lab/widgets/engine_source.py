@@ -62,11 +62,23 @@ def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
     for function in functions:
         lines, first = inspect.getsourcelines(function)
         owner = function.__qualname__.removesuffix(function.__name__).rstrip(".")
-        text = "\n".join(line.rstrip().removeprefix("    " if owner else "") for line in lines)
         heading = "core/" + Path(inspect.getfile(function)).name + (owner and f", class {owner}")
-        parts.append(["" if heading == before else heading, first, text])
-        before = heading
+        for start, stop in without_examples(lines):
+            text = "\n".join(
+                line.rstrip().removeprefix("    " if owner else "") for line in lines[start:stop]
+            )
+            parts.append(["" if heading == before else heading, first + start, text])
+            before = heading
     return parts
+
+
+def without_examples(lines: list[str]) -> list[tuple[int, int]]:
+    """The stretches of a function's source, (start, stop), that are left when the examples of its docstring are taken out."""
+    begin = next((i for i, line in enumerate(lines) if line.lstrip().startswith(">>>")), None)
+    if begin is None:
+        return [(0, len(lines))]
+    end = next(i for i in range(begin, len(lines)) if lines[i].strip() == '"""')
+    return [(0, begin - 1), (end, len(lines))]  # and without the empty line before them
 
 
 def rows(parts: list[list[Any]]) -> list[tuple[int, str]]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..autograd.variable import Variable
-from ..creation import as_tensor
+from .autograd.variable import Variable
+from .creation import as_tensor
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 """(rtol, atol) by type; integers and booleans must be equal."""

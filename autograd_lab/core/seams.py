@@ -12,20 +12,18 @@ class Doors:
 
     finish     fn(state, rule, inputs, outputs, node, args): an operation has run, or (without a rule) the engine made a node
     keep       fn(node, tensors): what a node saves in place of `tensors`
-    overwrite  fn(state, rule, inputs, data, node, args): memory is about to be written; gives None, or a function to call afterwards
 
     Asked where the sentence says so:
 
+    compute    fn(state, forward, x, y): what `forward` makes of two arrays that broadcast, or of an array and a number
     formula    fn(node, g, values, by_hand): the rule of `node` is to run on Tensors, in a recorded pass or called by the user
     grow       fn(k): some 65,000 nodes more are about to be made
-    halves     fn(rule): what computes the rule's `forward` on arrays of float16
-    layout     fn(data, *operands): an elementwise result of two dims or more; gives it in the order in memory that it should have
     mixed      fn(rule, a, b): an operation of two operands that are not tensors of one type, or a tensor of floats and a float
     refuse     fn(t, node): raises for a tensor that is to be saved, and whose version counter is negative
     tensor     the class of what operations return
     """
 
-    __slots__ = ("finish", "formula", "grow", "halves", "keep", "layout", "mixed", "overwrite", "refuse", "tensor")  # fmt: skip
+    __slots__ = ("compute", "finish", "formula", "grow", "keep", "mixed", "refuse", "tensor")
 
     def __init__(self):
         for door in self.__slots__:

@@ -4,10 +4,9 @@ import numpy as np
 
 from ..core.engine import BackwardPass, count_dependencies, needed_nodes
 from ..core.hooks import run_before
-from ..core.node import run_formula
 from . import anomaly, collector
 from .halves import HALF, in_single
-from .handed import hand, take_back
+from .handed import formula, hand, take_back
 from .hooks import as_tensor, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted
 from .modes import THREAD
@@ -169,7 +168,7 @@ class FullPass(BackwardPass):
             return (None,) * len(node._edges)
         g = slots[0] if node.plain else slots
         if self.tensors:
-            return run_formula(node, g, values)
+            return formula(node, g, values, False)
         if rule.widens and (g.dtype is HALF if type(g) is _ARRAY else _is_half(slots)):
             return in_single(rule.vjp)(node, g, *values)
         return rule.vjp(node, g, *values)

@@ -1,13 +1,14 @@
 """What nodes have besides core/node.py because PyTorch's have it: hooks of their own, notes, values read as PyTorch stores them."""
 
+import itertools
+
 import numpy as np
 
 from ..core import node as core
-from ..core.node import FREED, LEAVES, Node, count_down, created, save, unpacked
+from ..core.node import FREED, LEAVES, Node, save
 from ..core.seams import CLASSES, DOORS, extend
 from ..layout import check_layouts
 from . import collector
-from .errors import modified_text
 from .handed import formula
 from .hooks import RemovableHandle, run_post_accumulate_hooks
 from .memory import overlap_error
@@ -16,7 +17,26 @@ from .modes import THREAD
 from .saved import as_packed
 from .variable import INFERENCE, NO_EDGE, OWN_TYPE, Variable, bump_version, new, weak, wrap
 
-DOORS.formula, DOORS.grow = formula, collector.grow
+DOORS.formula = formula
+
+MANY = 1 << 16
+
+
+def _numbers(k):
+    collector.grow(k)
+    return range(-1 - k * MANY, -1 - (k + 1) * MANY, -1)
+
+
+count_down = core.count_down = itertools.chain.from_iterable(map(_numbers, itertools.count())).__next__
+"""The creation numbers of core/node.py; Python's garbage collector is told of every 65,000 nodes."""
+
+
+def created(node):
+    """Tell of a node that the engine itself made, not an operation."""
+    state = THREAD.state
+    if state.special:
+        DOORS.finish(state, None, (), (), node, ())
+
 
 UNSIGNED = ("dim", "dim0", "dim1", "index", "start_dim", "end_dim")
 
@@ -28,11 +48,23 @@ def kept(node, name, value):
 
 def restore(node, i, t):
     """Saved tensor `i` as the user knew it, which moves as that did."""
-    out = _restored(node, i, t)
+    out = _restored(node, i, t) if t._data.dtype.kind == "f" else t
     dual = THREAD.state.dual
     if dual is not None and out is not t:
         dual.restored(out, node, node.result_number(i))
     return out
+
+
+def result_number(node, i):
+    """Which output the i-th saved tensor is, or None if it is an operand."""
+    return node.save_plan[i][1] if i < len(node.save_plan) else None
+
+
+def share_result(node, output, data):
+    """`output` just got an address (see Tensor._array): a saved copy of that result must share it."""
+    for i, t in enumerate(node.saved):
+        if isinstance(t, Variable) and node.result_number(i) is not None and t._box is output._box:
+            t._data = data
 
 
 def call(node, *grads):
@@ -47,11 +79,11 @@ def call(node, *grads):
     for i, g in enumerate(grads):
         if not isinstance(g, Variable | None):
             raise TypeError(f"argument {i} is not a Variable")
-    return _called(node, *grads)
+    return _called(node, grads[0] if node.plain else list(grads))
 
 
 _restored, _called = Node.restore, Node.__call__
-Node.kept, Node.modified_text, Node.restore, Node.__call__ = kept, modified_text, restore, call
+Node.restore, Node.result_number, Node.__call__ = restore, result_number, call
 
 
 def packing_order(node, count):
@@ -90,15 +122,23 @@ def sequence_nr(node):
     return -node.priority
 
 
+def before(node, other):
+    """An order, for heapq: never asked while priorities differ."""
+    return id(node) < id(other)
+
+
 extend(
     Node,
     __dir__=names_of,
+    __lt__=before,
     _sequence_nr=sequence_nr,
+    kept=kept,
     metadata=metadata,
     packing_order=packing_order,
     plain_numbers=True,  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
     register_hook=register_hook,
     register_prehook=register_prehook,
+    share_result=share_result,
     rounds_numbers=False,  # whether a number beside halves becomes one first
     skips_undefined=True,  # with no gradient coming in, none goes out and the rule is not asked
     whole_pass=None,  # what may do the work of the engine where this node is all there is between a root and the leaves
@@ -218,6 +258,5 @@ __all__ = [
     "created",
     "new",
     "save",
-    "unpacked",
     "weak",
 ]

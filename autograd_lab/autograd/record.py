@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 
 from ..core import record as core
-from ..core.node import created, make_node
+from ..core.node import make_node
 from ..core.record import apply_view, edges_of, finish, planned, record, wanted, with_shapes
 from ..core.seams import CLASSES, DOORS
 from ..core.tensor import bump_version
@@ -14,6 +14,7 @@ from .errors import TYPE_NAMES
 from .halves import HALF, in_single
 from .memory import check_overlap, same_elements, settled, shares_places
 from .modes import THREAD, WATCHERS, watcher
+from .node import created
 from .saved import as_packed
 from .variable import INFERENCE, NO_EDGE, alias, wrap
 from .views import DEFAULT, check_writable, make_view, rebase_history

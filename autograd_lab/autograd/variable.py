@@ -4,11 +4,9 @@ import weakref
 from collections.abc import Callable
 from typing import ClassVar
 
-from ..core.seams import DOORS
+from ..core.seams import DOORS, extend
 from ..core.tensor import (
-    DEAD_END,
     NO_EDGE,
-    OWN_TYPE,
     AutogradMeta,
     accumulator_of,
     alias,
@@ -22,6 +20,19 @@ from ..core.tensor import Tensor as Variable
 from .modes import THREAD
 
 weak = weakref.ref
+
+DEAD_END = tuple([None, 0])
+"""The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
+
+OWN_TYPE = object()
+"""The `grad_dtype` of a tensor whose gradient has its own type, whatever that is at the time."""
+
+extend(
+    AutogradMeta,
+    detached=None,  # when detach_() cut this tensor off: nodes made before may not use it any more
+    grad_dtype=OWN_TYPE,  # the type of `.grad`, if another than the tensor's own was asked for
+    post_accumulate_hooks=None,  # hooks that run when `.grad` was written
+)
 
 
 class Registry:

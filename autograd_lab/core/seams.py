@@ -10,20 +10,19 @@ class Doors:
 
     Asked only while something unusual goes on (`State.special`):
 
-    finish     fn(state, rule, inputs, outputs, node, args): an operation has run, or (without a rule) the engine made a node
+    finish     fn(state, rule, inputs, outputs, node, args): an operation has run
     keep       fn(node, tensors): what a node saves in place of `tensors`
 
     Asked where the sentence says so:
 
     compute    fn(state, forward, x, y): what `forward` makes of two arrays that broadcast, or of an array and a number
     formula    fn(node, g, values, by_hand): the rule of `node` is to run on Tensors, in a recorded pass or called by the user
-    grow       fn(k): some 65,000 nodes more are about to be made
     mixed      fn(rule, a, b): an operation of two operands that are not tensors of one type, or a tensor of floats and a float
     refuse     fn(t, node): raises for a tensor that is to be saved, and whose version counter is negative
     tensor     the class of what operations return
     """
 
-    __slots__ = ("compute", "finish", "formula", "grow", "keep", "mixed", "refuse", "tensor")
+    __slots__ = ("compute", "finish", "formula", "keep", "mixed", "refuse", "tensor")
 
     def __init__(self):
         for door in self.__slots__:

@@ -21,9 +21,6 @@ from .seams import CLASSES, DOORS
 NO_EDGE = (None, 0)
 """The edge of a constant: there is no node, and nothing is to be sent. It is recognized by identity."""
 
-DEAD_END = tuple([None, 0])
-"""The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
-
 new = object.__new__
 
 
@@ -40,36 +37,15 @@ class AutogradMeta:
 
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
     base         of a view (see views.py): the tensor that it shows a part of
-    detached     when detach_() cut this tensor off: nodes made before may not use it any more
     grad         what `.grad` gives
-    grad_dtype   the type of `.grad`, if another than the tensor's own was asked for
     hooks        the hooks of a leaf; those of a computed tensor are its node's
-    post_accumulate_hooks  hooks that run when `.grad` was written
     requires_grad, retains_grad  what the user asked for
     """
-
-    __slots__ = (
-        "accumulator",
-        "base",
-        "detached",
-        "grad",
-        "grad_dtype",
-        "hooks",
-        "post_accumulate_hooks",
-        "requires_grad",
-        "retains_grad",
-    )
 
     def __init__(self, requires_grad=False):
         self.requires_grad = requires_grad
         self.retains_grad = False
-        self.accumulator = self.base = self.detached = self.grad = self.hooks = None
-        self.post_accumulate_hooks = None
-        self.grad_dtype = OWN_TYPE
-
-
-OWN_TYPE = object()
-"""The `grad_dtype` of a tensor whose gradient has its own type, whatever that is at the time."""
+        self.accumulator = self.base = self.grad = self.hooks = None
 
 
 class Tensor:
@@ -89,9 +65,6 @@ class Tensor:
         data = self._data
         if not isinstance(data, np.ndarray):
             data = self._data = np.array(data)
-            node = self._edge and pair_of(self._edge)[0]
-            if node is not None:
-                type(node).share_result(node, self, data)
         return data
 
     def _shared_box(self):

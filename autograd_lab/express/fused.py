@@ -9,7 +9,7 @@ it meets. While anything unusual goes on, such as a recording (see State.special
 """
 
 from ..autograd.node import Node
-from ..autograd.saved import FREED
+from ..autograd.saved import FREED, check_version
 
 
 class Fused(Node):
@@ -18,8 +18,8 @@ class Fused(Node):
     def release(self):
         self.saved, self.versions = FREED, None
 
-    def check_version(self, i, t):
-        self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
+    def refuse_overwritten(self, i, t, expected):
+        check_version(self.unfold(), i, self.saved[i])  # it is the nodes that are shown which complain
 
 
 __all__ = ["Fused"]

@@ -24,6 +24,7 @@ from ..autograd.record import (
     overwrite,
     wanted,
 )
+from ..autograd.saved import name_raw
 from ..autograd.variable import INFERENCE, Registry, Variable, wrap
 from ..autograd.views import check_writable
 from ..core import rule as core
@@ -77,6 +78,7 @@ def init_subclass(cls, name=None):
         cls.__name__ = name
     if vars(cls).get("layout") is not None:
         cls.layout = staticmethod(cls.layout)
+    name_raw(cls)
     _init_subclass(cls)
 
 
@@ -88,6 +90,7 @@ def planned(cls, saved):
 
 Rule.__init_subclass__, Rule.planned = classmethod(init_subclass), classmethod(planned)
 for _rule in RULES.values():
+    name_raw(_rule)
     if hasattr(_rule, "call"):  # made by `unary` or `binary` of the core
         _rule.elementwise = True
 

@@ -71,7 +71,7 @@ def test_the_readmes_name_every_page():
     assert {path.name for path in AROUND.glob("*.py")} == set(told(AROUND))
 
 
-MOST_LINES, MOST_TOKENS = 1_590, 14_250
+MOST_LINES, MOST_TOKENS = 1_420, 12_650
 """Asked are 1,500 and 13,000. These numbers only go down."""
 
 
@@ -232,7 +232,6 @@ def test_the_nodes_of_the_package_are_made_in_the_core():
 
 MAKERS = {
     "core/node.py",
-    "core/views.py",  # CopySlices
     "autograd/forward_ad.py",  # a dead end, made while loading: it may not use up a creation number
     "autograd/function.py",
     "autograd/record.py",  # exchanges two numbers

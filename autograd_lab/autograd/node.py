@@ -9,12 +9,13 @@ from ..core.node import FREED, LEAVES, Node, save
 from ..core.seams import CLASSES, DOORS, extend
 from ..layout import check_layouts
 from . import collector
+from .errors import FREED_TEXT, modified_text
 from .handed import formula
 from .hooks import RemovableHandle, run_post_accumulate_hooks
 from .memory import overlap_error
 from .metadata import EXPECTED, fitted_to, note_type
 from .modes import THREAD
-from .saved import as_packed
+from .saved import PackedValues, as_packed
 from .variable import INFERENCE, NO_EDGE, OWN_TYPE, Variable, bump_version, new, weak, wrap
 
 DOORS.formula = formula
@@ -39,6 +40,41 @@ def created(node):
 
 
 UNSIGNED = ("dim", "dim0", "dim1", "index", "start_dim", "end_dim")
+
+
+def read_saved(node, name):
+    """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
+    if name in node.keeps:
+        return node.kept(name, node.args[node.keeps.index(name)])
+    saved = node.saved
+    if saved is FREED:
+        raise RuntimeError(FREED_TEXT)
+    i = node.saves.index(name) if name in node.saves else len(saved)
+    if i == len(saved):
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+    return saved.read(node, i) if isinstance(saved, PackedValues) else read_value(node, i, saved[i])
+
+
+def read_value(node, i, one):
+    """The value `one`, saved as number `i` of a node, as the user reads it: a number as a 0-d tensor."""
+    if isinstance(one, Variable):
+        node.check_version(i, one)
+        return node.restore(i, one)
+    return wrap(np.asarray(one)[()]) if isinstance(one, (int, float)) else one
+
+
+def check_version(node, i, t):
+    """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""
+    expected = 0 if node.versions is None else node.versions[i]
+    if t._box is not None and t._box[0] != expected:
+        node.refuse_overwritten(i, t, expected)
+
+
+def refuse_overwritten(node, i, t, expected):
+    """Raise RuntimeError, for saved tensor `i` was overwritten; but not if no gradient that goes somewhere needs it."""
+    mask = node.save_plan[i][-1] if i < len(node.save_plan) else -1
+    if any(fn and mask >> k & 1 for k, (fn, _) in enumerate(node.next_functions)):
+        raise RuntimeError(modified_text(node, t, i, expected))
 
 
 def kept(node, name, value):
@@ -84,6 +120,7 @@ def call(node, *grads):
 
 _restored, _called = Node.restore, Node.__call__
 Node.restore, Node.result_number, Node.__call__ = restore, result_number, call
+Node._read_saved, Node.refuse_overwritten = read_saved, refuse_overwritten
 
 
 def packing_order(node, count):
@@ -131,7 +168,9 @@ extend(
     Node,
     __dir__=names_of,
     __lt__=before,
+    _read_value=read_value,
     _sequence_nr=sequence_nr,
+    check_version=check_version,
     kept=kept,
     metadata=metadata,
     packing_order=packing_order,

@@ -1,75 +1,10 @@
 """What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
 
-import numpy as np
-
 from ..core.node import FREED, Node
-from ..core.seams import DOORS, extend
-from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, modified_text, type_name
+from ..core.seams import DOORS
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, type_name
 from .modes import THREAD
-from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of, version_of, weak, wrap
-
-# -- checks -------------------------------------------------------------------------------------------------
-
-
-def check_version(node, i, t):
-    """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""
-    expected = 0 if node.versions is None else node.versions[i]
-    if t._box is not None and t._box[0] != expected:
-        node.refuse_overwritten(i, t, expected)
-
-
-def refuse_overwritten(node, i, t, expected):
-    """Raise RuntimeError, for saved tensor `i` was overwritten; but not if no gradient that goes somewhere needs it."""
-    mask = node.save_plan[i][-1] if i < len(node.save_plan) else -1
-    if any(fn and mask >> k & 1 for k, (fn, _) in enumerate(node.next_functions)):
-        raise RuntimeError(modified_text(node, t, i, expected))
-
-
-def check_attached(node, tensors):
-    """Node.unpack from the first detach_() on: raises RuntimeError as well if a saved tensor was cut off since it was saved."""
-    values = _unpack(node, tensors)
-    for t in node.saved:
-        if isinstance(t, Variable) and t._meta is not None:
-            detached = t._meta.detached
-            if detached is not None and node.priority > detached:
-                raise RuntimeError(DETACHED_TEXT)
-    return values
-
-
-_unpack = Node.unpack
-
-
-# -- reading them -------------------------------------------------------------------------------------------
-
-
-def read_saved(node, name):
-    """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
-    if name in node.keeps:
-        return node.kept(name, node.args[node.keeps.index(name)])
-    saved = node.saved
-    if saved is FREED:
-        raise RuntimeError(FREED_TEXT)
-    i = node.saves.index(name) if name in node.saves else len(saved)
-    if i == len(saved):
-        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
-    return saved.read(node, i) if isinstance(saved, PackedValues) else read_value(node, i, saved[i])
-
-
-def read_value(node, i, one):
-    """The value `one`, saved as number `i` of a node, as the user reads it: a number as a 0-d tensor."""
-    if isinstance(one, Variable):
-        node.check_version(i, one)
-        return node.restore(i, one)
-    return wrap(np.asarray(one)[()]) if isinstance(one, (int, float)) else one
-
-
-def name_raw(cls):
-    """Give a class of nodes `_raw_saved_<name>` for each tensor that it saves."""
-    for name in vars(cls).get("saves", ()):
-        setattr(cls, "_raw_saved_" + name, property(lambda node, name=name: SavedTensor(node, name)))
-
-
-# -- hooks on them ------------------------------------------------------------------------------------------
+from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of, version_of, weak
 
 
 class PackedValues(tuple):
@@ -79,21 +14,17 @@ class PackedValues(tuple):
 
     def unpack(self, node, tensors):
         """As Node.unpack: the values that are not packed first, then the others in the order in which they were packed."""
-        values = list(self)
-        for i, t in enumerate(values):
-            if isinstance(t, Variable):
-                node.check_version(i, t)
-                values[i] = node.restore(i, t) if tensors else t._data
+        values = unpacked(node, self, tensors)
         for i in node.packing_order(len(values)):
-            if isinstance(self[i], Packed):
-                t = self[i].unpack(node, i)
+            if isinstance(values[i], Packed):
+                t = values[i].unpack(node, i)
                 values[i] = t if tensors else t._data
         return values
 
     def read(self, node, i):
         """What `_saved_<name>` gives for value `i`."""
         one = self[i]
-        return one.unpack(node, i) if isinstance(one, Packed) else read_value(node, i, one)
+        return one.unpack(node, i) if isinstance(one, Packed) else node._read_value(i, one)
 
 
 class Packed:
@@ -144,6 +75,30 @@ class Packed:
             out._edge, out._meta = None, AutogradMeta(True)
             out._meta.accumulator = weak(edge)
         return out
+
+
+def unpacked(node, saved, tensors):
+    """The values `saved` of a node, checked against later writes; what hooks have packed stays so."""
+    values = list(saved)
+    for i, t in enumerate(saved):
+        if isinstance(t, Variable):
+            node.check_version(i, t)
+            values[i] = node.restore(i, t) if tensors else t._data
+    return values
+
+
+def check_attached(node, tensors):
+    """Node.unpack from the first detach_() on: raises RuntimeError as well if a saved tensor was cut off since it was saved."""
+    values = _unpack(node, tensors)
+    for t in node.saved:
+        if isinstance(t, Variable) and t._meta is not None:
+            detached = t._meta.detached
+            if detached is not None and node.priority > detached:
+                raise RuntimeError(DETACHED_TEXT)
+    return values
+
+
+_unpack = Node.unpack
 
 
 def check_inference(t, node):
@@ -268,10 +223,21 @@ def as_packed(node, tensors):
     return PackedValues(tensors)
 
 
+def name_raw(cls):
+    """Give a class of nodes `_raw_saved_<name>` for each tensor that it saves."""
+    for name in vars(cls).get("saves", ()):
+        setattr(cls, "_raw_saved_" + name, property(lambda node, name=name: SavedTensor(node, name)))
+
+
 DOORS.keep, DOORS.refuse = as_packed, check_inference
-Node._read_saved, Node.refuse_overwritten = read_saved, refuse_overwritten
-extend(Node, check_version=check_version)
 
 __all__ = [
-    "FREED", "Packed", "PackedValues", "SavedTensor", "as_packed", "check_attached", "check_saved_hooks", "check_version", "name_raw",
-]  # fmt: skip
+    "FREED",
+    "Packed",
+    "PackedValues",
+    "SavedTensor",
+    "as_packed",
+    "check_attached",
+    "check_saved_hooks",
+    "name_raw",
+]

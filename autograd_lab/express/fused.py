@@ -9,7 +9,7 @@ it meets. While anything unusual goes on, such as a recording (see State.special
 """
 
 from ..autograd.node import Node
-from ..autograd.saved import FREED, check_version
+from ..autograd.saved import FREED
 
 
 class Fused(Node):
@@ -19,7 +19,7 @@ class Fused(Node):
         self.saved, self.versions = FREED, None
 
     def refuse_overwritten(self, i, t, expected):
-        check_version(self.unfold(), i, self.saved[i])  # it is the nodes that are shown which complain
+        self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
 
 
 __all__ = ["Fused"]

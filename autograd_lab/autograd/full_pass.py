@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..core.engine import BackwardPass, count_dependencies, needed_nodes
 from ..core.hooks import run_before
 from . import anomaly, collector
+from .engine import BackwardPass, count, count_dependencies, needed_nodes
 from .halves import HALF, in_single
 from .handed import formula, hand, take_back
 from .hooks import as_tensor, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
@@ -41,12 +41,13 @@ class FullPass(BackwardPass):
         if state.dual is not None:
             self.tensors = True  # dual numbers may turn up
         unfold = part or self.tensors or EXPECTED.data or self.watch is not None or state.anomaly
-        self.deps = count_dependencies([node for (node, _), _ in roots], unfold)
+        self.deps = (count_dependencies if unfold else count)([node for (node, _), _ in roots])
         if EXPECTED.data:  # the dict itself: a weak one is slow to say that it is empty
             self.expected = expected_in(self.deps)
             self.tensors = self.tensors or self.expected is not None
         if part:
-            self.needed = needed_nodes(self.deps, self.captures or (), self.only or ())
+            wanted = dict.fromkeys(self.captures or (), False) | dict.fromkeys(self.only or (), True)
+            self.needed = needed_nodes(self.deps, wanted)
         if not (part or self.tensors) and self.watch is None:
             self.express = DOORS.loop
 

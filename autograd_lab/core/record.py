@@ -9,13 +9,13 @@ import numpy as np
 from .modes import THREAD, WATCHERS, watcher
 from .node import make_node
 from .seams import DOORS
-from .tensor import NO_EDGE, Tensor, bump_version, find_edge, new, wrap
+from .tensor import NO_EDGE, Tensor, bump_version, edge_of, new, wrap
 from .views import check_writable, make_view, rebase_history
 
 
 def edges_of(inputs):
     """The edges of some operands: where their gradients are to go. A number has none."""
-    return tuple([t._edge or find_edge(t) if isinstance(t, Tensor) else NO_EDGE for t in inputs])
+    return tuple([t._edge or edge_of(t) if isinstance(t, Tensor) else NO_EDGE for t in inputs])
 
 
 def wanted(edges):
@@ -90,7 +90,7 @@ def apply_view(rule, x, data, *args):
     state = THREAD.state
     node, edge = None, NO_EDGE
     if state.grad:
-        link = x._edge or find_edge(x)
+        link = x._edge or edge_of(x)
         if link is not NO_EDGE:
             kept = with_shapes(rule, (x,), args) if rule.shape_names else args
             edge = node = make_node(rule, (link,), kept)

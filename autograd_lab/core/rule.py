@@ -12,7 +12,7 @@ from .modes import THREAD
 from .node import Node
 from .record import apply_inplace, record, record_all
 from .seams import DOORS
-from .tensor import NO_EDGE, Tensor, find_edge
+from .tensor import NO_EDGE, Tensor, edge_of
 
 FUNCTIONS: dict[str, Callable] = {}
 """Every function that an operation defines, by name."""
@@ -88,7 +88,7 @@ def unary(op):
                 return DOORS.mixed(rule, input)
             state = THREAD.state
             data = state.run(forward, x)
-            edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
+            edge = (input._edge or edge_of(input)) if state.grad else NO_EDGE
             edges = edge if type(edge) is not tuple else (edge,)
             return record(state, rule, (input,), edges, edge is not NO_EDGE, data)
 
@@ -118,7 +118,7 @@ def binary(op):
                     return DOORS.mixed(rule, input, other)
                 if x.shape != y.shape:
                     fold = (x.shape, kind), (y.shape, kind)
-                eb = other._edge or find_edge(other)
+                eb = other._edge or edge_of(other)
             elif type(other) is float and not state.formula:
                 y, eb = other, NO_EDGE
             else:
@@ -126,7 +126,7 @@ def binary(op):
             data = DOORS.compute(state, forward, x, y)
             edges, needs = NO_EDGE, 0
             if state.grad:
-                ea = input._edge or find_edge(input)
+                ea = input._edge or edge_of(input)
                 edges = (ea, eb) if eb is not NO_EDGE or type(ea) is tuple else ea
                 needs = (ea is not NO_EDGE) | (eb is not NO_EDGE) << 1
             return record(state, rule, (input, other), edges, needs, data, args, fold)

@@ -5,7 +5,7 @@ place where a gradient for this tensor enters the graph.
 
     _data   the numbers: a NumPy array, or a NumPy scalar for a 0-d value whose memory nothing else shares yet
     _edge   the node of the operation that made it, or (node, output_nr) if that has several outputs; NO_EDGE for a constant;
-            or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
+            or None, meaning "ask": a leaf that requires grad, or a view (see `edge_of`)
     _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
     _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
 """
@@ -264,19 +264,14 @@ def bump_version(t):
 # -- edges ------------------------------------------------------------------------------------------------
 
 
-def find_edge(t):
-    """The edge of a tensor whose `_edge` is None: of a leaf that requires grad, or of a view."""
+def edge_of(t):
+    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
+    if t._edge is not None:
+        return t._edge
     meta = t._meta
-    if meta is None:
-        return NO_EDGE
     if meta.base is not None:
         return meta.find_edge(t)
     return accumulator_of(t) if meta.requires_grad else NO_EDGE
-
-
-def edge_of(t):
-    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
-    return t._edge or find_edge(t)
 
 
 def accumulator_of(t):

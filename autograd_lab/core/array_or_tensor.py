@@ -4,8 +4,6 @@ A VJP is written once. In an ordinary pass its values are arrays; under create_g
 its own that can be differentiated again. Operators (+ - * / @ **) and the methods .sum, .reshape need no help: both have them.
 """
 
-import functools
-
 import numpy as np
 
 from .modes import WATCHERS, watcher
@@ -72,34 +70,9 @@ def cast(g, dtype):
 
 def sum_to(g, shape):
     """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
-    if isinstance(g, Tensor):
-        return g.sum_to_size(shape)
-    if g.shape[1:] == shape and g.ndim == 2 and g.dtype.kind == "f":
-        return sum_rows(g)  # what was added to each row
-    lead = len(g.shape) - len(shape)
-    dims = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
-    )
-    if dims:
-        g = g.sum(axis=dims, keepdims=True)
-    return g.reshape(shape)
-
-
-def sum_rows(x):
-    """The sum over the rows of a matrix of floats (of its first dim: a vector gives a number)."""
-    return ones(len(x), x.dtype).dot(x) if len(x) <= MANY else np.add.reduce(x, 0)
-
-
-MANY = 4096
-"""Of more rows than this a reduction adds up more accurately than a product, and there are no ones kept for them."""
-
-
-@functools.lru_cache(maxsize=64)
-def ones(shape, dtype):
-    """Ones to multiply with: a product adds up the rows or columns of a matrix in a third of the time of a reduction."""
-    made = np.ones(shape, dtype)
-    made.flags.writeable = False  # it is lent to all
-    return made
+    lead = len(g.shape) - len(shape)  # dims that broadcasting put in front
+    dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 != g.shape[i + lead]]]
+    return (g.sum(tuple(dims)) if dims else g).reshape(shape)
 
 
 def unbroadcast(node, grads):

@@ -93,9 +93,12 @@ class Node(metaclass=NodeType):
 
         Raises RuntimeError if they were freed, or overwritten since they were saved.
         """
-        saved, versions, values = self.saved, self.versions, []
+        saved = self.saved
+        if not saved:
+            return saved
         if type(saved) is not tuple:
             return saved.unpack(self, tensors)
+        versions, values = self.versions, []
         for i, t in enumerate(saved):
             if isinstance(t, Tensor):
                 expected = 0 if versions is None else versions[i]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..array_or_tensor import expand
 from ..record import apply
-from ..rule import Rule, function, method
+from ..rule import Rule, function
 
 
 def total(x, dims=None, keepdim=False):
@@ -86,13 +86,3 @@ def sum(input, dim=None, keepdim=False):
 def mean(input):
     """The mean of all elements (torch.mean)."""
     return apply(MeanBackward0, (input,), input._data.size)
-
-
-@method
-def sum_to_size(self, shape):
-    """The sum over what was broadcast, so that the result has that shape (torch.Tensor.sum_to_size)."""
-    own = self._data.shape
-    lead = len(own) - len(shape)
-    dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 != own[i + lead]]]
-    out = sum(self, dims, True) if dims else self
-    return out.view(shape) if lead else out

@@ -1,7 +1,5 @@
 """What PyTorch has around a reverse pass (engine.py): passes to a part of the graph, hooks, anomaly mode, dual numbers, halves, checks."""
 
-import numpy as np
-
 from ..core.hooks import run_before
 from . import anomaly, collector
 from .engine import BackwardPass, count, count_dependencies, needed_nodes
@@ -14,7 +12,6 @@ from .node import AccumulateGrad
 from .seams import DOORS
 from .threads import in_another_thread
 
-_ARRAY = np.ndarray
 DEEP = 50
 """Every so many passes within passes go on in another thread, for Python limits how deep calls may go in one."""
 
@@ -100,7 +97,12 @@ class FullPass(BackwardPass):
     def _run_node(self, node, g):
         """Run one node with everything that can be around it. Returns None if it was only captured."""
         state = THREAD.state
-        grads = self._in_anomaly_mode(node, g) if state.anomaly else self._with_hooks(node, g)
+        if state.anomaly:
+            grads = self._in_anomaly_mode(node, g)
+        elif node.hooks is self.captures is self.needed is None:
+            grads = self._apply(node, [g] if node.plain else g)  # nothing is around it
+        else:
+            grads = self._with_hooks(node, g)
         if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
             self._settle(state)
         return grads
@@ -127,8 +129,6 @@ class FullPass(BackwardPass):
     def _with_hooks(self, node, g):
         """Run one node, and the hooks before and after it; note what autograd.grad is asked for."""
         hooks = node.hooks
-        if hooks is self.captures is self.needed is None:
-            return self._apply(node, [g] if node.plain else g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(node, slots)  # before its hooks; those of a node that stops here come first
@@ -170,7 +170,7 @@ class FullPass(BackwardPass):
         g = slots[0] if node.plain else slots
         if self.tensors:
             return formula(node, g, values, False)
-        if rule.widens and (g.dtype is HALF if type(g) is _ARRAY else _is_half(slots)):
+        if rule.widens and (_is_half(slots) if g is None or type(g) is list else g.dtype is HALF):
             return in_single(rule.vjp)(node, g, *values)
         return rule.vjp(node, g, *values)
 

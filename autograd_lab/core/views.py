@@ -69,6 +69,8 @@ def rebase_history(t, node):
 
 
 # -- the nodes ----------------------------------------------------------------------------------------
+#
+# They compute with arrays: a pass that is recorded would need Tensors laid out in memory, which the core does without.
 
 
 def place(base, t):

@@ -6,11 +6,11 @@ This module is the torch-like namespace. The teaching side is `from autograd_lab
 from importlib import import_module as _import
 from typing import TYPE_CHECKING
 
-from . import autograd, creation, dtypes, loading, ops, overrides
+from . import loading
 from ._version import __version__
-from .absent import finder
-from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from .autograd.modes import (
+from .torchlike import autograd, creation, dtypes, ops
+from .torchlike.autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from .torchlike.autograd.modes import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -18,8 +18,8 @@ from .autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
-from .autograd.variable import Registry
-from .dtypes import (
+from .torchlike.autograd.variable import Registry
+from .torchlike.dtypes import (
     FOREIGN,
     Size,
     bfloat16,
@@ -44,20 +44,24 @@ from .dtypes import (
     short,
     uint8,
 )
-from .dtypes import bool_ as bool
-from .dtypes import complex64 as cfloat
-from .dtypes import complex128 as cdouble
-from .dtypes import float_ as float
-from .dtypes import int_ as int
-from .ops.publish import publish, publish_methods
-from .ops.rule import FUNCTIONS, METHODS
-from .tensor import Tensor, install
-from .tensor import closed as _closed
+from .torchlike.dtypes import bool_ as bool
+from .torchlike.dtypes import complex64 as cfloat
+from .torchlike.dtypes import complex128 as cdouble
+from .torchlike.dtypes import float_ as float
+from .torchlike.dtypes import int_ as int
+from .torchlike.interface.publish import publish, publish_methods
+from .torchlike.ops.rule import FUNCTIONS, METHODS
+from .torchlike.tensor import Tensor, install
+from .torchlike.tensor import closed as _closed
+from .torchlike.world import overrides
+from .torchlike.world.missing import finder
 
 if TYPE_CHECKING:  # loading/table.py has it from here: what is loaded when it is first asked for
-    from . import amp, checks, linalg, machine, nn, optim, serialization, special, utils
-    from .ops.shapes import TypedStorage, UntypedStorage
-    from .serialization import load, save
+    from .torchlike import amp, linalg, nn, optim, special, utils
+    from .torchlike.ops.shapes import TypedStorage, UntypedStorage
+    from .torchlike.world import checks, serialization
+    from .torchlike.world import devices as machine
+    from .torchlike.world.serialization import load, save
 
 
 def _method(name):
@@ -90,14 +94,15 @@ _UNLISTED = {
     "load_ipython_extension": "widgets.magic",  # for %load_ext autograd_lab
 }
 """Names that `dir` does not show, with their modules."""
-_UNLISTED_MODULES = ("compiler", "distributions", "func", "lab", "library", "testing")
+_UNLISTED_MODULES = ("compiler", "lab")
+_MODULES = ("distributions", "func", "library", "testing")
 _find = finder("")
 
 
 def _published(name):
     """What stands in the namespace as `name` and comes from a table. KeyError if there is no such thing."""
     if name in _LAYERS:
-        from .nn import functional
+        from .torchlike.nn import functional
 
         fn = getattr(functional, name).__wrapped__
     elif name in loading.LISTED:
@@ -112,7 +117,7 @@ def _published(name):
 def _other(name):
     if name in _LAYERS or name in loading.LISTED or name in FUNCTIONS or name in creation.FACTORIES:
         return globals().setdefault(name, _published(name))
-    if name in _UNLISTED_MODULES:
+    if name in _MODULES or name in _UNLISTED_MODULES:
         return _import(f"{__name__}.{name}")
     if name in _UNLISTED:
         return getattr(_import(f"{__name__}.{_UNLISTED[name]}"), name)
@@ -129,4 +134,4 @@ del TYPE_CHECKING, Registry, _name
 
 
 def __dir__():
-    return [*{*_own_names(), *_LAYERS, *loading.LISTED, *FUNCTIONS.names(), *creation.FACTORIES}]
+    return [*{*_own_names(), *_MODULES, *_LAYERS, *loading.LISTED, *FUNCTIONS.names(), *creation.FACTORIES}]

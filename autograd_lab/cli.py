@@ -1,6 +1,6 @@
 """The command `autograd-lab`.
 
-Without arguments it copies the notebooks and exercises into the student's working folder (_resources.py says
+Without arguments it copies the notebooks and exercises into the student's working folder (course/resources.py says
 how their edits are kept) and opens JupyterLab there, on the first notebook:
 
     autograd-lab [--dir FOLDER] [--port N] [--no-browser]
@@ -32,8 +32,8 @@ from pathlib import Path
 from types import FrameType
 from urllib.parse import quote
 
-from autograd_lab._resources import Delivery, course_files, course_root, deliver
 from autograd_lab._version import __version__
+from autograd_lab.course.resources import Delivery, course_files, course_root, deliver
 from autograd_lab.course.student import PRIVATE, is_source_checkout
 
 DEFAULT_DIR = Path("~/autograd-lab-work")
@@ -42,7 +42,10 @@ FIRST_PORT = 8888
 # Subcommands: the module whose `main(argv) -> int` runs each one, imported only when needed.
 COMMANDS = {
     "build": ("autograd_lab.course.build", "for authors: write the notebooks from their text sources"),
-    "run": ("autograd_lab.standin", "run a program written for PyTorch, with autograd_lab in its place"),
+    "run": (
+        "autograd_lab.torchlike.world.standin",
+        "run a program written for PyTorch, with autograd_lab in its place",
+    ),
     "slides": (
         "autograd_lab.course.slides",
         "for instructors: slides of a notebook, with live steppers and your notes",

@@ -5,12 +5,12 @@ import sys
 import textwrap
 from typing import Any
 
-from .autograd.node import Node
 from .course.classroom import classroom
 from .course.expect import expect
 from .course.feedback import check, hint
 from .course.reveal import reveal
 from .course.scores import progress
+from .torchlike.autograd.node import Node
 from .tracing import Trace, narrate, state
 from .tracing.names import name_in, part_in
 from .tracing.recorder import last_recording, record, scope
@@ -122,11 +122,11 @@ def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
 
 
 def stand_in() -> Any:
-    """Make `import torch` import autograd_lab from now on, so that a program written for PyTorch runs unchanged (see standin.py).
+    """Make `import torch` import autograd_lab from now on, so that a program written for PyTorch runs unchanged (see world/standin.py).
 
     Returns the module. Raises ImportError if PyTorch itself has been imported in this process.
     """
-    from . import standin
+    from .torchlike.world import standin
 
     return standin.stand_in()
 

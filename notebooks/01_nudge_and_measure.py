@@ -280,5 +280,5 @@ lab.reveal(runs, inputs * len(sides))
 # print(torch.autograd.gradcheck(lambda x: x**3, (x,)))    # True
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/gradcheck.py`. **Exercises:** `exercises/01`. **Next:**
+# **Where in the source?** `autograd_lab/torchlike/autograd/gradcheck.py`. **Exercises:** `exercises/01`. **Next:**
 # notebook 02, *Forward builds the graph*.

@@ -327,5 +327,5 @@ lab.reveal(late, y.requires_grad)
 # print(w.is_leaf, w.requires_grad)   # True True
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/modes.py`. **Exercises:** `exercises/07`. **Next:** notebook
+# **Where in the source?** `autograd_lab/torchlike/autograd/modes.py`. **Exercises:** `exercises/07`. **Next:** notebook
 # 08, *Shapes*.

@@ -350,5 +350,5 @@ lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward")
 # print(x.grad)   # tensor([  2.,  48., 180.])
 # ```
 #
-# **Where in the source?** `autograd_lab/ops/products.py` has the matrix product's two rules. **Exercises:**
+# **Where in the source?** `autograd_lab/torchlike/ops/products.py` has the matrix product's two rules. **Exercises:**
 # `exercises/09`. **Next:** notebook 10, *Writing in place*.

@@ -341,5 +341,5 @@ lab.reveal(gradient, a.grad.tolist())
 # print(b._version, v._version)    # 1 1
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/views.py`. **Exercises:** `exercises/10`. **Next:** *Write
+# **Where in the source?** `autograd_lab/torchlike/autograd/views.py`. **Exercises:** `exercises/10`. **Next:** *Write
 # your own op*, the next notebook.

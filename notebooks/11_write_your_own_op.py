@@ -366,5 +366,5 @@ lab.reveal(inexact, "analytical" if nudged == 12 else "numerical")
 #
 # A class derived from `torch.autograd.Function` runs there without a change.
 #
-# **Where in the source?** `Function` in `autograd_lab/autograd/function.py`, `gradcheck` in
-# `autograd_lab/autograd/gradcheck.py`. **Exercises:** `exercises/11`. **Next:** *Gradients of gradients*, the next notebook.
+# **Where in the source?** `Function` in `autograd_lab/torchlike/autograd/function.py`, `gradcheck` in
+# `autograd_lab/torchlike/autograd/gradcheck.py`. **Exercises:** `exercises/11`. **Next:** *Gradients of gradients*, the next notebook.

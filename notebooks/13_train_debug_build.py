@@ -452,5 +452,5 @@ lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more")
 #
 # Change the import, and the rest of this notebook runs there as well; only `lab` stays here.
 #
-# **Where in the source?** `autograd_lab/core/engine.py` and `autograd_lab/utils/checkpoint.py`: you can read
+# **Where in the source?** `autograd_lab/core/engine.py` and `autograd_lab/torchlike/utils/checkpoint.py`: you can read
 # both now. **Next**, the bonus notebook, *A graph captured once*.

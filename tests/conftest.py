@@ -12,7 +12,7 @@ from hypothesis import settings
 
 import autograd_lab
 from autograd_lab import lab
-from autograd_lab.standin import undrawn
+from autograd_lab.torchlike.world.standin import undrawn
 
 matplotlib.use("Agg")  # no window; and not by the environment, which kernels inherit
 os.environ.pop(

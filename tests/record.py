@@ -4,7 +4,7 @@
     python -m tests.record nn optim     # what test_nn.py and test_optim.py compare with
 
 Besides the names of test files there are `conformance` (the own bank of cases), `programs` (what the scripts print),
-`archives` (the files that `torch.save` writes), `signatures` (autograd_lab/ops/signatures.txt) and `public_names` (those of this library). Where only rounding differs
+`archives` (the files that `torch.save` writes), `signatures` (autograd_lab/torchlike/interface/signatures.txt) and `public_names` (those of this library). Where only rounding differs
 the old record stays, so that `git diff` shows what really changed.
 """
 
@@ -103,7 +103,8 @@ def record_signatures(torch):
 
 def record_public_names(torch):
     """List the names of this library itself."""
-    module_of(file_of("public_names")).record()
+    module = module_of(file_of("public_names"))
+    recorded.path_of(module.__file__).write_text(laid_out(module.names_now()) + "\n", encoding="utf-8")
 
 
 OTHERS = {

@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 from tests.core.test_lesson import code_lines
 
 ROOT = Path(__file__).parents[1]
-WINGS = {  # each with its folders, and files of the package's root
+WINGS = {  # each with its folders, and files of the package's root, today's and those of earlier releases
     "core": ("core",),
     "torchlike: autograd": ("autograd",),
-    "torchlike: rules": ("ops",),
+    "torchlike: rules": ("ops", "interface"),
     "torchlike: nn, optim, ...": ("nn", "optim", "utils", "distributions"),
     "torchlike: the rest": (),  # all that is named nowhere else
     "express": ("express",),
@@ -29,7 +29,14 @@ WINGS = {  # each with its folders, and files of the package's root
     "widgets": ("widgets",),
     "course": ("course", "datasets.py", "_resources.py"),
     "grade": ("grade",),
-    "lab, command, benchmarks": ("lab.py", "cli.py", "__main__.py", "bench.py", "recording_bench.py"),
+    "lab, command, benchmarks": (
+        "lab.py",
+        "cli.py",
+        "__main__.py",
+        "bench",
+        "bench.py",
+        "recording_bench.py",
+    ),
 }
 WING_OF = {name: wing for wing, names in WINGS.items() for name in names}
 Sources = Iterable[tuple[PurePosixPath, str]]

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from autograd_lab import _resources, cli
-from autograd_lab._resources import deliver
+from autograd_lab import cli
 from autograd_lab._version import __version__
-from autograd_lab.course import student
+from autograd_lab.course import resources, student
+from autograd_lab.course.resources import deliver
 
 
 def notebook(*sources: str, outputs: bool = True, language_version: str = "3.11") -> bytes:
@@ -99,7 +99,7 @@ class TestDelivery:
     def test_second_run_changes_nothing(self, course, work):
         deliver(course, work)
         before = files_in(work)
-        assert deliver(course, work) == _resources.Delivery()
+        assert deliver(course, work) == resources.Delivery()
         assert files_in(work) == before
 
     def test_an_edited_file_is_kept(self, course, work):
@@ -107,14 +107,14 @@ class TestDelivery:
         mine = notebook("x = 1", "x + 2  # mine")
         (work / BACKWARD).write_bytes(mine)
         report = deliver(course, work)
-        assert report == _resources.Delivery(kept=[BACKWARD])
+        assert report == resources.Delivery(kept=[BACKWARD])
         assert (work / BACKWARD).read_bytes() == mine
 
     def test_an_untouched_file_is_updated(self, course, work):
         deliver(course, work)
         (course / BACKWARD).write_bytes(notebook("x = 1", "x + 3"))
         report = deliver(course, work)
-        assert report == _resources.Delivery(updated=[BACKWARD])
+        assert report == resources.Delivery(updated=[BACKWARD])
         assert b"x + 3" in (work / BACKWARD).read_bytes()
 
     def test_an_untouched_file_gets_a_new_version_s_metadata(self, course, work):
@@ -127,7 +127,7 @@ class TestDelivery:
         deliver(course, work)
         run = notebook("x = 1", "x + 1", language_version="3.14")
         (work / BACKWARD).write_bytes(run)
-        assert deliver(course, work) == _resources.Delivery()
+        assert deliver(course, work) == resources.Delivery()
         assert (work / BACKWARD).read_bytes() == run
         (course / BACKWARD).write_bytes(notebook("x = 1", "x + 3"))
         assert deliver(course, work).updated == [BACKWARD]
@@ -139,11 +139,11 @@ class TestDelivery:
         (work / BACKWARD).write_bytes(mine)
         (course / BACKWARD).write_bytes(notebook("version two"))
         aside = Path("notebooks/04_backward (new version).ipynb")
-        assert deliver(course, work) == _resources.Delivery(beside=[(BACKWARD, aside)])
+        assert deliver(course, work) == resources.Delivery(beside=[(BACKWARD, aside)])
         assert (work / BACKWARD).read_bytes() == mine
         assert b"version two" in (work / aside).read_bytes()
         (work / aside).unlink()
-        assert deliver(course, work) == _resources.Delivery(kept=[BACKWARD])
+        assert deliver(course, work) == resources.Delivery(kept=[BACKWARD])
         assert not (work / aside).exists()
 
     def test_an_edited_new_version_is_kept_too(self, course, work):
@@ -166,7 +166,7 @@ class TestDelivery:
     def test_a_deleted_file_comes_back(self, course, work):
         deliver(course, work)
         (work / BACKWARD).rename(work / "notebooks/my try.ipynb")
-        assert deliver(course, work) == _resources.Delivery(restored=[BACKWARD])
+        assert deliver(course, work) == resources.Delivery(restored=[BACKWARD])
         assert {"notebooks/04_backward.ipynb", "notebooks/my try.ipynb"} <= set(files_in(work))
 
     def test_a_file_that_was_there_before_us_is_kept(self, course, work):
@@ -208,7 +208,7 @@ class TestDelivery:
         assert files_in(work) == before
 
     def test_the_report_names_every_kind_of_file(self, work):
-        report = _resources.Delivery(
+        report = resources.Delivery(
             new=[Path("a"), Path("b")],
             updated=[Path("c")],
             restored=[Path(name) for name in "defg"],
@@ -224,7 +224,7 @@ class TestDelivery:
             "Left 1 file of yours as you saved it.",
             "To start a notebook over, delete or rename it and run autograd-lab again.",
         ]
-        assert "Everything in it is up to date." in cli.describe(_resources.Delivery(), work)
+        assert "Everything in it is up to date." in cli.describe(resources.Delivery(), work)
 
 
 # ----------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_a_disk_that_fills_up_is_said(capsys, no_jupyter, work, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_resources, "_write", full)
+    monkeypatch.setattr(resources, "_write", full)
     message = refused(capsys, "--dir", work)
     assert "could not be copied" in message
     assert "no space left on device" in message

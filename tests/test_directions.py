@@ -14,27 +14,26 @@ from typing import NamedTuple
 
 import pytest
 
+from autograd_lab.loading.paths import place_of
+
 PACKAGE = Path(__file__).resolve().parent.parent / "autograd_lab"
 
 WINGS = {
     "ground": "_version",
     "core": "core",
-    "torchlike": """
-        autograd ops nn optim utils tensor
-        _functorch absent amp checks creation device dtypes func layout library linalg loading overrides places printing random
-        return_types serialization special testing warning
-    """,
+    "torchlike": "torchlike loading",
     "express": "express",
     "compiler": "compiler",
-    "namespace": "__init__ machine standin",  # import autograd_lab as torch, and what a program for PyTorch finds around it
-    "written with it": "distributions",  # as a user would: `import autograd_lab as torch`
+    # `import autograd_lab as torch`, and what a program for PyTorch finds around it
+    "namespace": "__init__ torchlike.world.devices torchlike.world.standin",
+    "written with it": "torchlike.distributions",  # as a user would: `import autograd_lab as torch`
     "tracing": "tracing",
     "widgets": "widgets",
-    "course": "course lab _resources datasets",
+    "course": "course lab datasets",
     "grade": "grade",
-    "commands": "cli __main__ bench recording_bench",
+    "commands": "cli __main__ bench",
 }
-"""Every folder and every file of the package's root, by wing."""
+"""Every folder and every file of the package's root, by wing; what is in a folder and named itself has a wing of its own."""
 
 ENGINE = ("ground", "core", "torchlike")
 LIBRARY = (*ENGINE, "compiler", "namespace")
@@ -71,7 +70,7 @@ STILL_TO_DO: set[tuple[str, str]] = set()
 """Imports against the order that are left: (file, what it imports). One that is gone has to go from here as well."""
 
 CIRCLES = {
-    frozenset({"autograd", "autograd.gradcheck"}): (
+    frozenset({"torchlike.autograd", "torchlike.autograd.gradcheck"}): (
         "torch.autograd.gradcheck is a function and a module by one name, which the folder has from the start; it calls autograd.grad"
     ),
     frozenset({"course.feedback", "course.probe", "lab"}): (
@@ -93,12 +92,14 @@ class Import(NamedTuple):
 
 
 def wing_of(module: str) -> str:
-    """The wing of a file: "ops.rule" is of that of "ops". Raises KeyError for what has none."""
-    top = module.partition(".")[0]
-    for wing, members in WINGS.items():
-        if top in members.split():
-            return wing
-    raise KeyError(f"autograd_lab/{top} has no wing: give it one in WINGS")
+    """The wing of a file: "core.rule" is of that of "core". Raises KeyError for what has none."""
+    place = module
+    while place:
+        for wing, members in WINGS.items():
+            if place in members.split():
+                return wing
+        place = place.rpartition(".")[0]
+    raise KeyError(f"autograd_lab/{module.partition('.')[0]} has no wing: give it one in WINGS")
 
 
 def files_of(package: Path) -> dict[str, Path]:
@@ -131,7 +132,9 @@ def _imports_of(file: str, path: Path, files: dict[str, Path]) -> Iterator[Impor
     for node in ast.walk(tree):
         if node in doors:
             continue
-        for name, least in _named(node, tree, here):
+        for named, least in _named(node, tree, here):
+            name = place_of(named)  # of torchlike/ if it is a public name
+            least += name.count(".") - named.count(".")
             if name.partition(".")[0] != "autograd_lab":
                 yield Import(file, name, node.lineno, node in late, False)
                 continue
@@ -275,9 +278,10 @@ def circles_in(package: Path) -> set[frozenset[str]]:
 def test_every_file_of_the_root_has_one_wing():
     members = " ".join(WINGS.values()).split()
     assert len(members) == len(set(members))
-    there = {file.partition(".")[0] for file in files_of(PACKAGE)}
+    files = files_of(PACKAGE)
+    there = {file.partition(".")[0] for file in files}
     assert there - set(members) == set()
-    assert set(members) - there <= {"core", "express"}, "a wing names what is not there"
+    assert set(members) - there - {*files} <= {"core", "express"}, "a wing names what is not there"
     assert set(MAY_IMPORT) == set(WINGS)
 
 
@@ -308,9 +312,9 @@ def package_of(folder: Path, files: dict[str, str]) -> Path:
 
 THERE = dict.fromkeys(
     [
-        "ops/rule",
-        "tensor",
-        "nn/layers",
+        "torchlike/ops/rule",
+        "torchlike/tensor",
+        "torchlike/nn/layers",
         "compiler/graph",
         "express/fused",
         "tracing/torch_adapter",
@@ -326,21 +330,21 @@ THERE = dict.fromkeys(
 @pytest.mark.parametrize(
     ("file", "line", "module"),
     [
-        ("core/engine", "from ..ops import rule", "ops.rule"),
-        ("core/engine", "from autograd_lab.tensor import Tensor", "tensor"),
-        ("core/engine", "def f():\n    from autograd_lab import tensor", "tensor"),
-        ("core/engine", "if TYPE_CHECKING:\n    from ..tensor import Tensor", "tensor"),
-        ("core/engine", "def f():\n    return importlib.import_module('..tensor', __package__)", "tensor"),
+        ("core/engine", "from ..torchlike.ops import rule", "torchlike.ops.rule"),
+        ("core/engine", "from autograd_lab.tensor import Tensor", "torchlike.tensor"),
+        ("core/engine", "def f():\n    from autograd_lab import tensor", "torchlike.tensor"),
+        ("core/engine", "if TYPE_CHECKING:\n    from ..torchlike.tensor import Tensor", "torchlike.tensor"),
+        ("core/engine", "def f():\n    return importlib.import_module('..torchlike.tensor', __package__)", "torchlike.tensor"),
         ("core/engine", "import autograd_lab", "__init__"),
         ("core/engine", "from .. import zeros", "__init__"),
-        ("core/engine", "from ..dtypes import dtype", "dtypes"),
-        ("ops/rule", "from ..tracing.trace import Trace", "tracing.trace"),
-        ("ops/rule", "from ..express.fused import Layer", "express.fused"),
-        ("ops/rule", "lambda: __import__('autograd_lab.compiler.graph')", "compiler.graph"),
-        ("nn/layers", "def f():\n    from ..compiler import graph", "compiler.graph"),
-        ("nn/layers", "def f():\n    import autograd_lab as torch", "__init__"),
-        ("dtypes", "import scipy", "scipy"),
-        ("dtypes", "def f():\n    import scipy.special", "scipy.special"),
+        ("core/engine", "from ..torchlike.dtypes import dtype", "torchlike.dtypes"),
+        ("torchlike/ops/rule", "from ...tracing.trace import Trace", "tracing.trace"),
+        ("torchlike/ops/rule", "from ...express.fused import Layer", "express.fused"),
+        ("torchlike/ops/rule", "lambda: __import__('autograd_lab.compiler.graph')", "compiler.graph"),
+        ("torchlike/nn/layers", "def f():\n    from ...compiler import graph", "compiler.graph"),
+        ("torchlike/nn/layers", "def f():\n    import autograd_lab as torch", "__init__"),
+        ("torchlike/dtypes", "import scipy", "scipy"),
+        ("torchlike/dtypes", "def f():\n    import scipy.special", "scipy.special"),
         ("express/layers", "from ..compiler.graph import Graph", "compiler.graph"),
         ("compiler/emit", "from ..tracing import torch_adapter", "tracing.torch_adapter"),
         ("compiler/onnx", "import onnx", "onnx"),
@@ -366,13 +370,13 @@ def test_an_import_in_the_wrong_direction_is_found(tmp_path, file, line, module)
 @pytest.mark.parametrize(
     ("file", "line"),
     [
-        ("autograd/node", "from . import engine\nimport numpy as np, math, os.path"),
-        ("autograd/node", "from ..core.node import Node"),
-        ("ops/matrix", "import numpy as np\nfrom ..autograd.node import Node\nfrom . import rule"),
-        ("tensor", "from .autograd import engine\nfrom .ops import rule"),
-        ("express/layers", "from ..nn import layers\nfrom .fused import Layer"),
+        ("torchlike/autograd/node", "from . import engine\nimport numpy as np, math, os.path"),
+        ("torchlike/autograd/node", "from ...core.node import Node"),
+        ("torchlike/ops/matrix", "import numpy as np\nfrom ..autograd.node import Node\nfrom . import rule"),
+        ("torchlike/tensor", "from .autograd import engine\nfrom .ops import rule"),
+        ("express/layers", "from ..torchlike.nn import layers\nfrom .fused import Layer"),
         ("compiler/onnx", "def model():\n    import onnx.helper"),
-        ("distributions/normal", "import autograd_lab as torch"),
+        ("torchlike/distributions/normal", "import autograd_lab as torch"),
         ("tracing/adapter", "def record_torch():\n    import torch\n    from .torch_adapter import record_torch"),
         ("tracing/torch_pass", "import torch\nfrom . import torch_adapter"),
         ("widgets/stepper", "import anywidget\nfrom autograd_lab.tracing import trace"),
@@ -395,12 +399,15 @@ def test_circles_are_found_however_the_import_is_written(tmp_path):
     there = package_of(
         tmp_path,
         {
-            "ops/a.py": "def f():\n    from .b import g",
-            "ops/b.py": "import_module('..c', __package__)",
-            "ops/d.py": "from . import a",
+            "torchlike/ops/a.py": "def f():\n    from .b import g",
+            "torchlike/ops/b.py": "import_module('...c', __package__)",
+            "torchlike/ops/d.py": "from . import a",
             "c.py": "if TYPE_CHECKING:\n    from autograd_lab.ops.a import f",
-            "nn/one.py": "from .two import x",
-            "nn/two.py": "import autograd_lab.nn.one",
+            "torchlike/nn/one.py": "from .two import x",
+            "torchlike/nn/two.py": "import autograd_lab.nn.one",
         },
     )
-    assert circles_in(there) == {frozenset({"ops.a", "ops.b", "c"}), frozenset({"nn.one", "nn.two"})}
+    assert circles_in(there) == {
+        frozenset({"torchlike.ops.a", "torchlike.ops.b", "c"}),
+        frozenset({"torchlike.nn.one", "torchlike.nn.two"}),
+    }

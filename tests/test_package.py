@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import autograd_lab
-from autograd_lab._resources import course_root
 from autograd_lab._version import __version__
+from autograd_lab.course.resources import course_root
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "autograd_lab"
@@ -161,7 +161,7 @@ def test_the_wheel_carries_the_course_and_finds_it(tmp_path):
         assert '"instructor"' not in path.read_text(encoding="utf-8"), f"a note for the instructor in {path}"
 
     elsewhere = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
-    code = "from autograd_lab._resources import *; print(r := course_root()); print(*course_files(r))"
+    code = "from autograd_lab.course.resources import *; print(r := course_root()); print(*course_files(r))"
     run = subprocess.run(
         [sys.executable, "-P", "-c", code],
         cwd=tmp_path,

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import THREAD, WATCHERS
-from ..autograd.variable import NO_EDGE, Variable, pair_of
-from ..autograd.views import DEFAULT as DEFAULT_VIEW
-from ..autograd.watch import Both, Watch
-from ..dtypes import Defaults
-from ..ops.rule import FUNCTIONS, RULES
-from ..random import DEFAULT
+from ..torchlike.autograd.modes import THREAD, WATCHERS
+from ..torchlike.autograd.variable import NO_EDGE, Variable, pair_of
+from ..torchlike.autograd.views import DEFAULT as DEFAULT_VIEW
+from ..torchlike.autograd.watch import Both, Watch
+from ..torchlike.dtypes import Defaults
+from ..torchlike.ops.rule import FUNCTIONS, RULES
+from ..torchlike.random import DEFAULT
 from . import graph as ir
 from .effects import Written
 from .graph import Step, Value

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import THREAD
-from ..autograd.variable import INFERENCE, Registry, Variable
-from ..autograd.views import DEFAULT as DEFAULT_VIEW
-from ..autograd.views import NO_GRAD as NO_GRAD_VIEW
-from ..autograd.views import as_strided_node, make_view
-from ..layout import order_of, ordered
-from ..random import DEFAULT
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.variable import INFERENCE, Registry, Variable
+from ..torchlike.autograd.views import DEFAULT as DEFAULT_VIEW
+from ..torchlike.autograd.views import NO_GRAD as NO_GRAD_VIEW
+from ..torchlike.autograd.views import as_strided_node, make_view
+from ..torchlike.layout import order_of, ordered
+from ..torchlike.random import DEFAULT
 from . import guards, passes
 from .capture import RANDOM, Break, Tape, alike, history, hooks_on, placement, users_line, users_own
 from .effects import Effects, Rewind, grad_of, set_grads, writes_into

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.memory import shares_places
-from ..autograd.modes import THREAD, WATCHERS, watcher
-from ..autograd.record import write
-from ..autograd.variable import INFERENCE, bump_version, version_of, wrap
-from ..random import DEFAULT
+from ..torchlike.autograd.memory import shares_places
+from ..torchlike.autograd.modes import THREAD, WATCHERS, watcher
+from ..torchlike.autograd.record import write
+from ..torchlike.autograd.variable import INFERENCE, bump_version, version_of, wrap
+from ..torchlike.random import DEFAULT
 from .graph import NotAsCaptured
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.parts import at
-from ..ops.rule import KERNELS, RULES
-from ..random import DEFAULT, rng_of
+from ..torchlike.ops.rule import KERNELS, RULES
+from ..torchlike.ops.slicing import at
+from ..torchlike.random import DEFAULT, rng_of
 from . import graph as ir
 from .capture import near
 from .graph import Graph, NotAsCaptured, Step, Value

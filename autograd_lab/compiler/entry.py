@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..autograd.errors import FREED_TEXT, overwritten_text
-from ..autograd.function import BackwardCFunction, Function
-from ..autograd.modes import THREAD
-from ..autograd.node import AccumulateGrad, count_down, new
-from ..autograd.record import finish
-from ..autograd.variable import NO_EDGE, Variable, find_edge, wrap
+from ..torchlike.autograd.errors import FREED_TEXT, overwritten_text
+from ..torchlike.autograd.function import BackwardCFunction, Function
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import AccumulateGrad, count_down, new
+from ..torchlike.autograd.record import finish
+from ..torchlike.autograd.variable import NO_EDGE, Variable, find_edge, wrap
 from . import guards
 from .effects import Effects, with_effects
 from .emit import Emitted

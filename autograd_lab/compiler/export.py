@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..autograd.modes import THREAD
-from ..autograd.variable import Variable, wrap
-from ..ops.rule import FUNCTIONS, RULES
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.variable import Variable, wrap
+from ..torchlike.ops.rule import FUNCTIONS, RULES
 from . import graph as ir
 from .emit import Writer
 from .entry import Captured, Entry

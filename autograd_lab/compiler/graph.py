@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.metadata import sum_to
-from ..autograd.modes import THREAD
-from ..autograd.node import new
-from ..autograd.variable import NO_EDGE, wrap
-from ..ops.rule import FUNCTIONS, KERNELS, RULES
+from ..torchlike.autograd.metadata import sum_to
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import new
+from ..torchlike.autograd.variable import NO_EDGE, wrap
+from ..torchlike.ops.rule import FUNCTIONS, KERNELS, RULES
 
 HOWS = ("call", "named", "kernel", "draw", "view", "views", "put", "cast", "fold", "vjp", "fused")
 

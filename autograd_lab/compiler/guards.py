@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import THREAD
-from ..autograd.node import AccumulateGrad
-from ..autograd.variable import NO_EDGE, Variable
-from ..dtypes import Defaults
-from ..random import Generator
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import AccumulateGrad
+from ..torchlike.autograd.variable import NO_EDGE, Variable
+from ..torchlike.dtypes import Defaults
+from ..torchlike.random import Generator
 
 CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 MOST = 3000

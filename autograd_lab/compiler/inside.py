@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.variable import Variable
+from ..torchlike.autograd.variable import Variable
 from .capture import Break, Watcher, hooks_on
 from .graph import Step, Value
 from .joint import UnsupportedError, backward_of

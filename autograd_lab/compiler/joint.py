@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.handed import recorded_vjp
-from ..autograd.modes import THREAD, no_grad
-from ..autograd.saved import Packed
-from ..autograd.variable import NO_EDGE, Variable, wrap
-from ..ops.rule import RULES
+from ..torchlike.autograd.handed import recorded_vjp
+from ..torchlike.autograd.modes import THREAD, no_grad
+from ..torchlike.autograd.saved import Packed
+from ..torchlike.autograd.variable import NO_EDGE, Variable, wrap
+from ..torchlike.ops.rule import RULES
 from . import graph as ir
 from .capture import WHOLE, Placed, Tape, Watcher, _back, _once, alike
 from .graph import Graph, Step, Value

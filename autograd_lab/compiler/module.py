@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nn.module import Module
+from ..torchlike.nn.module import Module
 from .entry import Captured
 
 _OF_THE_CODE = frozenset([

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..autograd.variable import Variable
+from ..torchlike.autograd.variable import Variable
 from .effects import redrawn
 from .emit import Emitted, Writer
 from .graph import Graph, Step, quietly

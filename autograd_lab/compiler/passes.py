@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.rule import RULES
+from ..torchlike.ops.rule import RULES
 from . import graph as ir
 from .graph import Graph, Step, Value
 

@@ -35,6 +35,6 @@ def student_copy(notebook: str) -> str:
 def is_source_checkout(folder: Path) -> bool:
     """Whether `folder` is a checkout of autograd_lab, or in the course folders of one."""
     return any(
-        (place / "autograd_lab" / "_resources.py").is_file()
+        (place / "autograd_lab" / "course" / "resources.py").is_file()
         for place in (folder, *(folder.parents if folder.name in {*FOLDERS, "solutions"} else ()))
     )

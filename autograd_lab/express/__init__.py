@@ -12,7 +12,7 @@ compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LA
 
 import os
 
-from ..autograd.seams import DOORS
+from ..torchlike.autograd.seams import DOORS
 from .loop import loop
 from .operators import switch
 

@@ -8,8 +8,8 @@ two, by a change of its class, and makes the second. A pass that is watched, rec
 it meets. While anything unusual goes on, such as a recording (see State.special), the core makes the two by itself.
 """
 
-from ..autograd.node import Node
-from ..autograd.saved import FREED
+from ..torchlike.autograd.node import Node
+from ..torchlike.autograd.saved import FREED
 
 
 class Fused(Node):

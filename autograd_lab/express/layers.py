@@ -5,17 +5,17 @@ The forward passes compute what the rules of the two operations compute, with le
 
 import numpy as np
 
-from ..autograd.metadata import sum_rows
-from ..autograd.modes import THREAD
-from ..autograd.node import count_down, save
-from ..autograd.saved import FREED
-from ..autograd.variable import INFERENCE, NO_EDGE, accumulator_of, find_edge, new, wrap
-from ..autograd.views import DEFAULT, ViewMeta
 from ..core.rules.matrices import TBackward0
 from ..core.seams import DOORS as CORE
-from ..ops import losses, numerics
-from ..ops.products import AddmmBackward0, check_addmm
-from ..ops.reductions import LogSoftmaxBackward0
+from ..torchlike.autograd.metadata import sum_rows
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import count_down, save
+from ..torchlike.autograd.saved import FREED
+from ..torchlike.autograd.variable import INFERENCE, NO_EDGE, accumulator_of, find_edge, new, wrap
+from ..torchlike.autograd.views import DEFAULT, ViewMeta
+from ..torchlike.ops import losses, numerics
+from ..torchlike.ops.products import AddmmBackward0, check_addmm
+from ..torchlike.ops.reductions import LogSoftmaxBackward0
 from .fused import Fused
 
 

@@ -5,10 +5,10 @@ It does what the engine's own loop does (autograd/engine.py), in fewer steps: al
 
 from heapq import heappop, heappush, heapreplace
 
-from ..autograd.halves import HALF, in_single
-from ..autograd.metadata import unbroadcast
-from ..autograd.modes import THREAD
-from ..autograd.node import LEAVES, AccumulateGrad
+from ..torchlike.autograd.float16 import HALF, in_single
+from ..torchlike.autograd.metadata import unbroadcast
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import LEAVES, AccumulateGrad
 
 
 def loop(run):

@@ -7,13 +7,13 @@ import operator
 
 import numpy as np
 
-from ..autograd.modes import THREAD
-from ..autograd.node import count_down
-from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, new
 from ..core.rule import DOUBLE, SINGLE
 from ..core.rules.arithmetic import AddBackward0, DivBackward0, MulBackward0, SubBackward0
 from ..core.seams import DOORS
-from ..ops.arithmetic import OPERATORS
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import count_down
+from ..torchlike.autograd.variable import NO_EDGE, Registry, Variable, find_edge, new
+from ..torchlike.ops.arithmetic import OPERATORS
 
 SINGLES: dict[float, np.ndarray] = {}
 DOUBLES: dict[float, np.ndarray] = {}

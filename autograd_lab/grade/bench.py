@@ -34,8 +34,8 @@ from pathlib import Path
 from typing import Any
 
 import autograd_lab
-from autograd_lab._resources import course_root
 from autograd_lab.course.author import public
+from autograd_lab.course.resources import course_root
 
 from . import merge, validate
 from .course import Course, load_course

@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from autograd_lab._resources import course_root
 from autograd_lab._version import __version__
 from autograd_lab.course.items import Item, from_json
+from autograd_lab.course.resources import course_root
 
 from . import merge
 from .model import CannotGradeError

@@ -32,9 +32,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograd_lab._resources import course_root
 from autograd_lab.course import feedback
 from autograd_lab.course.items import Item, Verdict, shipped
+from autograd_lab.course.resources import course_root
 
 from . import merge
 from .model import Job

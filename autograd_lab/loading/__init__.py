@@ -16,9 +16,12 @@ from importlib import import_module
 from types import ModuleType
 
 from . import table
+from .paths import place_of, public
 
 PACKAGE = __name__.partition(".")[0]
-LISTED = {name: f"{PACKAGE}.{page}" for page, names in table.LISTED.items() for name in names.split()}
+LISTED = {
+    name: place_of(f"{PACKAGE}.{page}") for page, names in table.LISTED.items() for name in names.split()
+}
 """{a name of the torch-like namespace: the module that has it in its NAMES}"""
 
 
@@ -162,7 +165,7 @@ _PROPERTIES = {name for books in table.PAGES.values() for name in books.get("PRO
 
 def late(package, otherwise):
     """`__getattr__` and `__dir__` of a package: its names are in its modules, as NAMES has it; `otherwise(name)` finds others."""
-    place = package.partition(".")[2]
+    place = public(package).partition(".")[2]
     module_of = {
         name: module for module, names in table.NAMES.get(place, {}).items() for name in names.split()
     }
@@ -171,10 +174,10 @@ def late(package, otherwise):
 
     def find(name):
         if name in module_of:
-            value = getattr(import_module(f"{package}.{module_of[name]}"), name)
+            value = getattr(import_module(place_of(f"{package}.{module_of[name]}")), name)
             return space.setdefault(name, value)  # of several threads' the first: they are the same
         if name in modules:
-            return import_module(f"{package}.{name}")
+            return import_module(place_of(f"{package}.{name}"))
         return otherwise(name)
 
     def names():
@@ -207,11 +210,11 @@ def whole(name):
 
 
 class _Unfilled(ModuleType):
-    """A module that machine.py makes, until something is asked of it."""
+    """A module that world/devices.py makes, until something is asked of it."""
 
     def __getattribute__(self, name):
-        import_module(machine := f"{PACKAGE}.machine")
-        if not _is_loading(machine):
+        import_module(devices := place_of(f"{PACKAGE}.machine"))
+        if not _is_loading(devices):
             self.__class__ = ModuleType
         return ModuleType.__getattribute__(self, name)
 

@@ -7,6 +7,7 @@ A new Python loads the whole library with an empty table, and notes after the co
 import argparse
 import ast
 import json
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -14,12 +15,12 @@ from pathlib import Path
 
 PACKAGE = "autograd_lab"
 HERE = Path(__file__).resolve().parent
+public = runpy.run_path(str(HERE / "paths.py"))["public"]  # not imported: the package may not be importable
 TABLE = HERE / "table.py"
 PACKAGES = ("", "nn", "optim")  # that have their names from modules inside them
 
 NOTE = '''
 import ast, importlib, json, pkgutil, sys
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -34,7 +35,7 @@ running, seen, owner = [], {kind: {} for kind in BOOKS}, {kind: {} for kind in B
 
 def note():
     """Credit the module that is running with what is new since the last time."""
-    rule = sys.modules.get(f"{PACKAGE}.ops.rule")
+    rule = sys.modules.get(f"{PACKAGE}.torchlike.ops.rule")
     for kind in BOOKS:
         book = getattr(rule, kind, {})
         for name, value in getattr(book, "entered", book).items():
@@ -48,8 +49,9 @@ class Watching:
     def find_spec(self, name, path, target=None):
         if name.partition(".")[0] != PACKAGE:
             return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None:
+        others = (finder for finder in sys.meta_path if finder is not self)
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec is not None and isinstance(spec.cached, str):  # a file, not another name of a module
             execute = spec.loader.exec_module
 
             def watched(module):
@@ -65,7 +67,7 @@ class Watching:
 
 
 sys.meta_path.insert(0, Watching())
-ops = importlib.import_module(f"{PACKAGE}.ops")
+ops = importlib.import_module(f"{PACKAGE}.torchlike.ops")
 for page in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"{ops.__name__}.{page.name}")
 
@@ -87,17 +89,26 @@ print(json.dumps([pages, listed, made]))
 
 def declared(package):
     """{module: names} of what a package's `if TYPE_CHECKING:` imports from its own modules."""
-    path = HERE.parent / package.replace(".", "/") / "__init__.py"
+    path = HERE.parent / (f"torchlike/{package}" if package else "") / "__init__.py"
     found = {}
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for statement in node.body:
                 for alias in statement.names:
-                    if statement.module is None:
-                        found.setdefault(alias.name, [])
+                    place = ".".join(filter(None, (statement.module, alias.name)))
+                    if _is_module(path.parent / place.replace(".", "/")):
+                        found.setdefault(_public(place), [])
                     else:
-                        found.setdefault(statement.module, []).append(alias.name)
+                        found.setdefault(_public(statement.module), []).append(alias.name)
     return found
+
+
+def _is_module(path):
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def _public(place):
+    return public(f"{PACKAGE}.{place}").partition(".")[2]
 
 
 def table():
@@ -125,7 +136,7 @@ LISTED = {laid_out(listed)}
 """{{a module: what it has in NAMES for the torch-like namespace}}"""
 
 MODULES = {laid_out(made)}
-"""The modules that machine.py makes."""
+"""The modules that world/devices.py makes."""
 '''
 
 

@@ -1,7 +1,7 @@
 """Which module has which name. Made by `python -m autograd_lab.loading`; do not edit."""
 
 PAGES = {
-    "autograd_lab.ops.activations": {
+    "autograd_lab.torchlike.ops.activations": {
         "FUNCTIONS": """
             celu celu_ hardshrink prelu relu_ rrelu rrelu_ selu selu_ threshold threshold_
         """,
@@ -20,7 +20,7 @@ PAGES = {
             ThresholdBackward1 ThresholdBackwardBackward0
         """,
     },
-    "autograd_lab.ops.arithmetic": {
+    "autograd_lab.torchlike.ops.arithmetic": {
         "FUNCTIONS": """
             add mul multiply neg_ negative pow reciprocal_ rsub sub subtract
         """,
@@ -32,12 +32,12 @@ PAGES = {
             PowBackward1 PowBackward2 RsubBackward0
         """,
     },
-    "autograd_lab.ops.attention": {
+    "autograd_lab.torchlike.ops.attention": {
         "RULES": """
             ScaledDotProductFlashAttentionForCpuBackward0
         """,
     },
-    "autograd_lab.ops.bags": {
+    "autograd_lab.torchlike.ops.bags": {
         "FUNCTIONS": """
             embedding_bag
         """,
@@ -45,7 +45,32 @@ PAGES = {
             EmbeddingBagBackward0
         """,
     },
-    "autograd_lab.ops.comparison": {
+    "autograd_lab.torchlike.ops.broadcasting": {
+        "FUNCTIONS": """
+            absolute addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh atan2 clamp
+            clamp_max clamp_min clip copysign div divide fix float_power floor_divide fmax fmin fmod heaviside
+            hypot ldexp lerp logaddexp logaddexp2 maximum minimum nextafter remainder true_divide where xlogy
+        """,
+        "METHODS": """
+            __abs__ __floordiv__ __ifloordiv__ __imod__ __mod__ __pos__ __rfloordiv__ __rmod__ absolute
+            absolute_ addcdiv addcdiv_ addcmul addcmul_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh
+            arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ atan2 atan2_ clamp clamp_ clamp_max
+            clamp_max_ clamp_min clamp_min_ clip clip_ copysign copysign_ div div_ divide divide_ fix fix_
+            float_power float_power_ floor_divide floor_divide_ fmax fmin fmod fmod_ heaviside heaviside_
+            hypot hypot_ ldexp ldexp_ lerp lerp_ logaddexp logaddexp2 maximum minimum nextafter nextafter_
+            remainder remainder_ true_divide true_divide_ where xlogy xlogy_
+        """,
+        "RULES": """
+            AddcdivBackward0 AddcmulBackward0 Atan2Backward0 ClampBackward0 ClampBackward1 ClampMaxBackward0
+            ClampMaxBackward1 ClampMinBackward0 ClampMinBackward1 CopysignBackward0 CopysignBackward1
+            DivBackward2 FmaxBackward0 FminBackward0 FmodBackward0 FmodBackward1 HypotBackward0 LdexpBackward0
+            LerpBackward0 LerpBackward1 Logaddexp2Backward0 LogaddexpBackward0 MinimumBackward0
+            NextafterBackward0 RemainderBackward0 RemainderBackward1 SpecialXlog1PyBackward0
+            SpecialXlog1PyBackward1 SpecialXlog1PyBackward2 WhereBackward0 XlogyBackward0 XlogyBackward1
+            XlogyBackward2
+        """,
+    },
+    "autograd_lab.torchlike.ops.comparison": {
         "FUNCTIONS": """
             allclose bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor eq
             equal gcd ge greater greater_equal gt is_nonzero isclose isfinite isinf isnan isneginf isposinf
@@ -69,13 +94,27 @@ PAGES = {
             _logical_xor
         """,
     },
-    "autograd_lab.ops.composed": {
+    "autograd_lab.torchlike.ops.composed": {
         "FUNCTIONS": """
             binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss kl_div
             margin_ranking_loss pairwise_distance poisson_nll_loss triplet_margin_loss
         """,
     },
-    "autograd_lab.ops.convert": {
+    "autograd_lab.torchlike.ops.concat": {
+        "FUNCTIONS": """
+            atleast_1d atleast_2d atleast_3d block_diag cartesian_prod cat column_stack combinations concat
+            concatenate dstack flip fliplr flipud hstack meshgrid repeat_interleave roll rot90 row_stack stack
+            tile tril triu vstack
+        """,
+        "METHODS": """
+            combinations flip fliplr flipud repeat repeat_interleave roll rot90 tile tril tril_ triu triu_
+        """,
+        "RULES": """
+            BlockDiagBackward0 CatBackward0 FlipBackward0 RepeatBackward0 RollBackward0 Rot90Backward0
+            StackBackward0 TrilBackward0 TriuBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.convert": {
         "FUNCTIONS": """
             clone detach detach_ fill fill_ zero_
         """,
@@ -94,7 +133,7 @@ PAGES = {
             FillBackward1 FillBackward3
         """,
     },
-    "autograd_lab.ops.convolution": {
+    "autograd_lab.torchlike.ops.convolution": {
         "FUNCTIONS": """
             affine_grid_generator conv_tbc grid_sampler grid_sampler_2d grid_sampler_3d
         """,
@@ -121,7 +160,7 @@ PAGES = {
             _Resized _Unpadded
         """,
     },
-    "autograd_lab.ops.draws": {
+    "autograd_lab.torchlike.ops.draws": {
         "FUNCTIONS": """
             bernoulli multinomial normal rand rand_like randint randint_like randn randn_like randperm
         """,
@@ -135,7 +174,7 @@ PAGES = {
             NormalBackward2 NormalBackward3 RandomBackward0 RandomBackward1 RandomBackward2 UniformBackward0
         """,
     },
-    "autograd_lab.ops.einsum": {
+    "autograd_lab.torchlike.ops.einsum": {
         "FUNCTIONS": """
             bilinear einsum
         """,
@@ -143,7 +182,7 @@ PAGES = {
             TrilinearBackward0
         """,
     },
-    "autograd_lab.ops.embedding": {
+    "autograd_lab.torchlike.ops.embedding": {
         "FUNCTIONS": """
             alpha_dropout alpha_dropout_ dropout dropout_ embedding feature_alpha_dropout
             feature_alpha_dropout_ feature_dropout feature_dropout_
@@ -155,163 +194,7 @@ PAGES = {
             EmbeddingBackward0 EmbeddingDenseBackwardBackward0
         """,
     },
-    "autograd_lab.ops.general": {
-        "RULES": """
-            GeneralRule
-        """,
-    },
-    "autograd_lab.ops.incomplete": {
-        "FUNCTIONS": """
-            igamma igammac
-        """,
-        "METHODS": """
-            igamma igamma_ igammac igammac_
-        """,
-        "RULES": """
-            IgammaBackward0 IgammacBackward0
-        """,
-    },
-    "autograd_lab.ops.indexing": {
-        "FUNCTIONS": """
-            index_put
-        """,
-        "METHODS": """
-            __delitem__ __getitem__ __setitem__ index_put index_put_
-        """,
-        "RULES": """
-            IndexBackward0 IndexPutBackward0 IndexPutImplBackward0
-        """,
-    },
-    "autograd_lab.ops.joins": {
-        "FUNCTIONS": """
-            atleast_1d atleast_2d atleast_3d block_diag cartesian_prod cat column_stack combinations concat
-            concatenate dstack flip fliplr flipud hstack meshgrid repeat_interleave roll rot90 row_stack stack
-            tile tril triu vstack
-        """,
-        "METHODS": """
-            combinations flip fliplr flipud repeat repeat_interleave roll rot90 tile tril tril_ triu triu_
-        """,
-        "RULES": """
-            BlockDiagBackward0 CatBackward0 FlipBackward0 RepeatBackward0 RollBackward0 Rot90Backward0
-            StackBackward0 TrilBackward0 TriuBackward0
-        """,
-    },
-    "autograd_lab.ops.linalg": {
-        "FUNCTIONS": """
-            cdist cholesky cholesky_inverse cholesky_solve cross det geqrf inverse linalg_matrix_norm logdet
-            matrix_exp matrix_power orgqr pca_lowrank pdist pinverse qr slogdet svd svd_lowrank trace
-            triangular_solve vander
-        """,
-        "METHODS": """
-            cholesky cholesky_inverse cholesky_solve cross det geqrf inverse logdet matrix_exp matrix_power
-            orgqr pinverse qr slogdet svd trace triangular_solve
-        """,
-        "RULES": """
-            CdistBackward0 CdistBackwardBackward0 CholeskyBackward0 CholeskyInverseBackward0
-            CholeskySolveBackward0 EuclideanDistBackward0 GeqrfBackward0 LinalgCholeskyExBackward0
-            LinalgCrossBackward0 LinalgDetBackward0 LinalgEighBackward0 LinalgHouseholderProductBackward0
-            LinalgInvExBackward0 LinalgLstsqBackward0 LinalgMatrixExpBackward0 LinalgPinvBackward0
-            LinalgQrBackward0 LinalgSlogdetBackward0 LinalgSolveExBackward0 LinalgSolveTriangularBackward0
-            LinalgSvdBackward0 PdistBackward0 PdistBackwardBackward0 TraceBackward0 TriangularSolveBackward0
-            _Factored
-        """,
-    },
-    "autograd_lab.ops.losses": {
-        "FUNCTIONS": """
-            ctc_loss
-        """,
-        "RULES": """
-            BinaryCrossEntropyBackward0 BinaryCrossEntropyBackwardBackward0
-            BinaryCrossEntropyWithLogitsBackward0 CtcLossBackward0 HuberLossBackward0
-            HuberLossBackwardBackward0 MseLossBackward0 MseLossBackwardBackward0 MultiMarginLossBackward0
-            MultilabelMarginLossBackward0 NllLoss2DBackward0 NllLoss2DBackwardBackward0 NllLossBackward0
-            NllLossBackwardBackward0 SmoothL1LossBackward0 SmoothL1LossBackwardBackward0
-            SoftMarginLossBackward0 SoftMarginLossBackwardBackward0 _Gradient _Pointwise
-        """,
-    },
-    "autograd_lab.ops.lu": {
-        "FUNCTIONS": """
-            lu lu_solve lu_unpack
-        """,
-        "METHODS": """
-            lu lu_solve
-        """,
-        "RULES": """
-            LinalgLuBackward0 LinalgLuFactorExBackward0 LinalgLuSolveBackward0 LuUnpackBackward0
-        """,
-    },
-    "autograd_lab.ops.normalization": {
-        "FUNCTIONS": """
-            _weight_norm batch_norm group_norm instance_norm layer_norm norm_except_dim rms_norm
-        """,
-        "KERNELS": """
-            moved_mean moved_var
-        """,
-        "RULES": """
-            CrossMapLRN2dBackward NativeBatchNormBackward0 NativeBatchNormBackwardBackward0
-            NativeGroupNormBackward0 NativeLayerNormBackward0 NativeLayerNormBackwardBackward0 NormBackward0
-            WeightNormInterfaceBackward0
-        """,
-    },
-    "autograd_lab.ops.order": {
-        "FUNCTIONS": """
-            argsort bincount bucketize histc histogram isin kthvalue median mode msort nanmedian nanquantile
-            quantile searchsorted sort topk unique unique_consecutive
-        """,
-        "METHODS": """
-            argsort bincount histc histogram isin kthvalue median mode msort nanmedian nanquantile quantile
-            searchsorted sort topk unique unique_consecutive
-        """,
-        "RULES": """
-            KthvalueBackward0 MedianBackward0 MedianBackward1 ModeBackward0 NanmedianBackward0
-            NanmedianBackward1 Ordering SortBackward0 SortBackward1 TopkBackward0 Unique2Backward0
-            UniqueConsecutiveBackward0 UniqueDimBackward0
-        """,
-    },
-    "autograd_lab.ops.pairs": {
-        "FUNCTIONS": """
-            absolute addcdiv addcmul arccos arccosh arcsin arcsinh arctan arctan2 arctanh atan2 clamp
-            clamp_max clamp_min clip copysign div divide fix float_power floor_divide fmax fmin fmod heaviside
-            hypot ldexp lerp logaddexp logaddexp2 maximum minimum nextafter remainder true_divide where xlogy
-        """,
-        "METHODS": """
-            __abs__ __floordiv__ __ifloordiv__ __imod__ __mod__ __pos__ __rfloordiv__ __rmod__ absolute
-            absolute_ addcdiv addcdiv_ addcmul addcmul_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh
-            arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ atan2 atan2_ clamp clamp_ clamp_max
-            clamp_max_ clamp_min clamp_min_ clip clip_ copysign copysign_ div div_ divide divide_ fix fix_
-            float_power float_power_ floor_divide floor_divide_ fmax fmin fmod fmod_ heaviside heaviside_
-            hypot hypot_ ldexp ldexp_ lerp lerp_ logaddexp logaddexp2 maximum minimum nextafter nextafter_
-            remainder remainder_ true_divide true_divide_ where xlogy xlogy_
-        """,
-        "RULES": """
-            AddcdivBackward0 AddcmulBackward0 Atan2Backward0 ClampBackward0 ClampBackward1 ClampMaxBackward0
-            ClampMaxBackward1 ClampMinBackward0 ClampMinBackward1 CopysignBackward0 CopysignBackward1
-            DivBackward2 FmaxBackward0 FminBackward0 FmodBackward0 FmodBackward1 HypotBackward0 LdexpBackward0
-            LerpBackward0 LerpBackward1 Logaddexp2Backward0 LogaddexpBackward0 MinimumBackward0
-            NextafterBackward0 RemainderBackward0 RemainderBackward1 SpecialXlog1PyBackward0
-            SpecialXlog1PyBackward1 SpecialXlog1PyBackward2 WhereBackward0 XlogyBackward0 XlogyBackward1
-            XlogyBackward2
-        """,
-    },
-    "autograd_lab.ops.parts": {
-        "FUNCTIONS": """
-            as_strided as_strided_ as_strided_scatter chunk diag diag_embed diagflat diagonal dsplit hsplit
-            narrow select split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split
-            unsafe_split_with_sizes vsplit
-        """,
-        "METHODS": """
-            __iter__ as_strided as_strided_ as_strided_scatter chunk diag diag_embed diagflat diagonal dsplit
-            fill_diagonal_ hsplit narrow select split split_with_sizes tensor_split unbind unfold unsafe_chunk
-            unsafe_split unsafe_split_with_sizes vsplit
-        """,
-        "RULES": """
-            AliasBackward0 AsStridedBackward0 AsStridedBackward1 AsStridedScatterBackward0 DiagEmbedBackward0
-            DiagonalBackward0 DiagonalBackward0_copy DiagonalBackwardBackward0 SelectBackwardBackward0
-            SliceBackwardBackward0 SplitBackward0 SplitWithSizesBackward0 UnbindBackward0 UnfoldBackward0
-            UnfoldBackwardBackward0 UnsafeSplitBackward0 UnsafeSplitWithSizesBackward0
-        """,
-    },
-    "autograd_lab.ops.places": {
+    "autograd_lab.torchlike.ops.gather_scatter": {
         "FUNCTIONS": """
             argwhere diagonal_scatter gather index_add index_copy index_fill index_reduce index_select
             masked_fill masked_scatter masked_select nonzero put scatter scatter_add scatter_reduce
@@ -331,7 +214,91 @@ PAGES = {
             SelectScatterBackward0 SliceScatterBackward0 TakeBackward0
         """,
     },
-    "autograd_lab.ops.pointwise": {
+    "autograd_lab.torchlike.ops.general": {
+        "RULES": """
+            GeneralRule
+        """,
+    },
+    "autograd_lab.torchlike.ops.incomplete": {
+        "FUNCTIONS": """
+            igamma igammac
+        """,
+        "METHODS": """
+            igamma igamma_ igammac igammac_
+        """,
+        "RULES": """
+            IgammaBackward0 IgammacBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.indexing": {
+        "FUNCTIONS": """
+            index_put
+        """,
+        "METHODS": """
+            __delitem__ __getitem__ __setitem__ index_put index_put_
+        """,
+        "RULES": """
+            IndexBackward0 IndexPutBackward0 IndexPutImplBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.linalg": {
+        "FUNCTIONS": """
+            cdist cholesky cholesky_inverse cholesky_solve cross det geqrf inverse linalg_matrix_norm logdet
+            matrix_exp matrix_power orgqr pca_lowrank pdist pinverse qr slogdet svd svd_lowrank trace
+            triangular_solve vander
+        """,
+        "METHODS": """
+            cholesky cholesky_inverse cholesky_solve cross det geqrf inverse logdet matrix_exp matrix_power
+            orgqr pinverse qr slogdet svd trace triangular_solve
+        """,
+        "RULES": """
+            CdistBackward0 CdistBackwardBackward0 CholeskyBackward0 CholeskyInverseBackward0
+            CholeskySolveBackward0 EuclideanDistBackward0 GeqrfBackward0 LinalgCholeskyExBackward0
+            LinalgCrossBackward0 LinalgDetBackward0 LinalgEighBackward0 LinalgHouseholderProductBackward0
+            LinalgInvExBackward0 LinalgLstsqBackward0 LinalgMatrixExpBackward0 LinalgPinvBackward0
+            LinalgQrBackward0 LinalgSlogdetBackward0 LinalgSolveExBackward0 LinalgSolveTriangularBackward0
+            LinalgSvdBackward0 PdistBackward0 PdistBackwardBackward0 TraceBackward0 TriangularSolveBackward0
+            _Factored
+        """,
+    },
+    "autograd_lab.torchlike.ops.losses": {
+        "FUNCTIONS": """
+            ctc_loss
+        """,
+        "RULES": """
+            BinaryCrossEntropyBackward0 BinaryCrossEntropyBackwardBackward0
+            BinaryCrossEntropyWithLogitsBackward0 CtcLossBackward0 HuberLossBackward0
+            HuberLossBackwardBackward0 MseLossBackward0 MseLossBackwardBackward0 MultiMarginLossBackward0
+            MultilabelMarginLossBackward0 NllLoss2DBackward0 NllLoss2DBackwardBackward0 NllLossBackward0
+            NllLossBackwardBackward0 SmoothL1LossBackward0 SmoothL1LossBackwardBackward0
+            SoftMarginLossBackward0 SoftMarginLossBackwardBackward0 _Gradient _Pointwise
+        """,
+    },
+    "autograd_lab.torchlike.ops.lu": {
+        "FUNCTIONS": """
+            lu lu_solve lu_unpack
+        """,
+        "METHODS": """
+            lu lu_solve
+        """,
+        "RULES": """
+            LinalgLuBackward0 LinalgLuFactorExBackward0 LinalgLuSolveBackward0 LuUnpackBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.normalization": {
+        "FUNCTIONS": """
+            _weight_norm batch_norm group_norm instance_norm layer_norm norm_except_dim rms_norm
+        """,
+        "KERNELS": """
+            moved_mean moved_var
+        """,
+        "RULES": """
+            CrossMapLRN2dBackward NativeBatchNormBackward0 NativeBatchNormBackwardBackward0
+            NativeGroupNormBackward0 NativeLayerNormBackward0 NativeLayerNormBackwardBackward0 NormBackward0
+            WeightNormInterfaceBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.pointwise": {
         "FUNCTIONS": """
             abs abs_ acos acos_ acosh acosh_ asin asin_ asinh asinh_ atan atan_ atanh atanh_ ceil ceil_ cos
             cos_ cosh cosh_ deg2rad deg2rad_ digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ exp2 exp2_
@@ -360,7 +327,7 @@ PAGES = {
             SqrtBackward0 TanBackward0 TanhBackwardBackward0 TruncBackward0
         """,
     },
-    "autograd_lab.ops.pooling": {
+    "autograd_lab.torchlike.ops.pooling": {
         "FUNCTIONS": """
             adaptive_max_pool1d max_pool1d_with_indices
         """,
@@ -378,7 +345,7 @@ PAGES = {
             MaxPool3DWithIndicesBackwardBackward0 MaxUnpool2DBackward0 MaxUnpool3DBackward0 _Winners
         """,
     },
-    "autograd_lab.ops.products": {
+    "autograd_lab.torchlike.ops.products": {
         "FUNCTIONS": """
             addbmm addmm addmv addr baddbmm bmm chain_matmul dot ger inner kron matmul mm mv outer spmm
             tensordot vdot
@@ -392,12 +359,12 @@ PAGES = {
             DotBackward0 VdotBackward0
         """,
     },
-    "autograd_lab.ops.recurrent": {
+    "autograd_lab.torchlike.ops.recurrent": {
         "FUNCTIONS": """
             gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
         """,
     },
-    "autograd_lab.ops.reductions": {
+    "autograd_lab.torchlike.ops.reductions": {
         "FUNCTIONS": """
             all amax amin aminmax any argmax argmin count_nonzero cummax cummin cumprod cumsum diff dist
             log_softmax logcumsumexp logsumexp max mean min nanmean nansum norm prod softmax std std_mean sum
@@ -417,7 +384,7 @@ PAGES = {
             StdBackward0 StdMeanBackward0 VarBackward0 VarMeanBackward0
         """,
     },
-    "autograd_lab.ops.rule": {
+    "autograd_lab.torchlike.ops.rule": {
         "FUNCTIONS": """
             exp log neg reciprocal relu sigmoid tanh
         """,
@@ -432,7 +399,7 @@ PAGES = {
             ToCopyBackward0 TwoMatrices ViewBackward0 ZeroBackward0
         """,
     },
-    "autograd_lab.ops.samplers": {
+    "autograd_lab.torchlike.ops.samplers": {
         "FUNCTIONS": """
             _dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad binomial poisson
         """,
@@ -440,12 +407,12 @@ PAGES = {
             PoissonBackward0 StandardGammaBackward0 StandardGammaGradBackward0
         """,
     },
-    "autograd_lab.ops.scalars": {
+    "autograd_lab.torchlike.ops.scalars": {
         "RULES": """
             AddBackward1 DivBackward1 MulBackward1 SubBackward1
         """,
     },
-    "autograd_lab.ops.shapes": {
+    "autograd_lab.torchlike.ops.shapes": {
         "FUNCTIONS": """
             adjoint broadcast_shapes broadcast_tensors broadcast_to flatten moveaxis movedim numel permute
             ravel reshape resize_as_ squeeze swapaxes swapdims t transpose unflatten unsqueeze
@@ -466,7 +433,40 @@ PAGES = {
             TransposeBackward1 UnsafeViewBackward0 UnsqueezeBackward0 UnsqueezeBackward1
         """,
     },
-    "autograd_lab.ops.statistics": {
+    "autograd_lab.torchlike.ops.slicing": {
+        "FUNCTIONS": """
+            as_strided as_strided_ as_strided_scatter chunk diag diag_embed diagflat diagonal dsplit hsplit
+            narrow select split split_with_sizes tensor_split unbind unsafe_chunk unsafe_split
+            unsafe_split_with_sizes vsplit
+        """,
+        "METHODS": """
+            __iter__ as_strided as_strided_ as_strided_scatter chunk diag diag_embed diagflat diagonal dsplit
+            fill_diagonal_ hsplit narrow select split split_with_sizes tensor_split unbind unfold unsafe_chunk
+            unsafe_split unsafe_split_with_sizes vsplit
+        """,
+        "RULES": """
+            AliasBackward0 AsStridedBackward0 AsStridedBackward1 AsStridedScatterBackward0 DiagEmbedBackward0
+            DiagonalBackward0 DiagonalBackward0_copy DiagonalBackwardBackward0 SelectBackwardBackward0
+            SliceBackwardBackward0 SplitBackward0 SplitWithSizesBackward0 UnbindBackward0 UnfoldBackward0
+            UnfoldBackwardBackward0 UnsafeSplitBackward0 UnsafeSplitWithSizesBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.sorting": {
+        "FUNCTIONS": """
+            argsort bincount bucketize histc histogram isin kthvalue median mode msort nanmedian nanquantile
+            quantile searchsorted sort topk unique unique_consecutive
+        """,
+        "METHODS": """
+            argsort bincount histc histogram isin kthvalue median mode msort nanmedian nanquantile quantile
+            searchsorted sort topk unique unique_consecutive
+        """,
+        "RULES": """
+            KthvalueBackward0 MedianBackward0 MedianBackward1 ModeBackward0 NanmedianBackward0
+            NanmedianBackward1 Ordering SortBackward0 SortBackward1 TopkBackward0 Unique2Backward0
+            UniqueConsecutiveBackward0 UniqueDimBackward0
+        """,
+    },
+    "autograd_lab.torchlike.ops.statistics": {
         "FUNCTIONS": """
             addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ clamp_ clamp_max_ clamp_min_ clip_ conj
             corrcoef cov cumulative_trapezoid fix_ gradient index_put_ is_signed ldexp_ logit_ nan_to_num_
@@ -479,12 +479,12 @@ PAGES = {
             RenormBackward0
         """,
     },
-    "autograd_lab.ops.windows": {
+    "autograd_lab.torchlike.ops.windows": {
         "FUNCTIONS": """
             bartlett_window blackman_window hamming_window hann_window kaiser_window
         """,
     },
-    "autograd_lab.tensor": {
+    "autograd_lab.torchlike.tensor": {
         "FUNCTIONS": """
             is_inference
         """,
@@ -606,4 +606,4 @@ MODULES = """
     backends.opt_einsum cpu cuda cuda.amp cuda.nvtx distributed distributed.nn jit mps onnx types
     utils.flop_counter version xpu
 """
-"""The modules that machine.py makes."""
+"""The modules that world/devices.py makes."""

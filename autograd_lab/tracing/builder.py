@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.function import BackwardCFunction
-from ..autograd.node import AccumulateGrad, Node
-from ..autograd.saved import Packed
-from ..autograd.variable import Variable
-from ..autograd.views import AsStridedBackward0
+from ..torchlike.autograd.function import BackwardCFunction
+from ..torchlike.autograd.node import AccumulateGrad, Node
+from ..torchlike.autograd.saved import Packed
+from ..torchlike.autograd.variable import Variable
+from ..torchlike.autograd.views import AsStridedBackward0
 from . import jacobian
 from .guard import strict, text_of
 from .names import Places, is_in_with

@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.metadata import unbroadcast
-from ..autograd.modes import THREAD
-from ..autograd.node import Node
-from ..autograd.saved import FREED, Packed
-from ..autograd.variable import Variable
-from ..ops.rule import Rule
+from ..torchlike.autograd.metadata import unbroadcast
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import Node
+from ..torchlike.autograd.saved import FREED, Packed
+from ..torchlike.autograd.variable import Variable
+from ..torchlike.ops.rule import Rule
 
 MOST = 16  # up to so many rows and columns the numbers are worked out
-_ELEMENTWISE = {"pointwise", "activations", "arithmetic", "scalars", "pairs", "convert", "copies"}
+_ELEMENTWISE = {"pointwise", "activations", "arithmetic", "scalars", "broadcasting", "convert", "copies"}
 _SAME_ORDER = ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Alias", "Clone", "ToCopy")
 _MOVED = ("T", "Transpose", "Permute", "Flip", "Roll", "Rot90")
 _PICKED = ("Select", "Slice", "Diagonal", "AsStrided", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Embedding",

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.node import AccumulateGrad
-from ..autograd.saved import Packed
-from ..autograd.variable import Variable
-from ..autograd.watch import Watch
 from ..compiler.entry import CompiledFunctionBackward
 from ..compiler.opened import backward_lines
+from ..torchlike.autograd.node import AccumulateGrad
+from ..torchlike.autograd.saved import Packed
+from ..torchlike.autograd.variable import Variable
+from ..torchlike.autograd.watch import Watch
 from .builder import Summary, encode, owner
 from .guard import guarded
 

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import collector
-from ..autograd.modes import THREAD, WATCHERS
-from ..autograd.node import AccumulateGrad
-from ..autograd.variable import INFERENCE, Variable
-from ..autograd.watch import Watch
 from ..compiler.entry import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import forward_lines, kept_values
+from ..torchlike.autograd import collector
+from ..torchlike.autograd.modes import THREAD, WATCHERS
+from ..torchlike.autograd.node import AccumulateGrad
+from ..torchlike.autograd.variable import INFERENCE, Variable
+from ..torchlike.autograd.watch import Watch
 from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .messages import asked_for, grad_now, lend, snapshot, watch_of

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.rule import RULES
+from ..torchlike.ops.rule import RULES
 from . import formulas
 from .formulas import Formula
 from .formulas import number as number

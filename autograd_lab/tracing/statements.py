@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.variable import Variable
+from ..torchlike.autograd.variable import Variable
 from .names import python_only
 
 _PASS_ON = {

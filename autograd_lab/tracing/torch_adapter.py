@@ -42,7 +42,7 @@ except ImportError as error:
         name="torch",
     ) from error
 
-from ..autograd import collector
+from ..torchlike.autograd import collector
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
 from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..autograd.node import AccumulateGrad
-from ..autograd.views import CopySlices
-from ..ops.rule import RULES
+from ..torchlike.autograd.node import AccumulateGrad
+from ..torchlike.autograd.views import CopySlices
+from ..torchlike.ops.rule import RULES
 from . import jacobian
 from .builder import MOST_ENTRIES, Builder, encode, rule_texts
 from .trace import Record

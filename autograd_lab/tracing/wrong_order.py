@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import count_dependencies
-from ..autograd.metadata import unbroadcast
-from ..autograd.modes import THREAD
-from ..autograd.node import AccumulateGrad
-from ..autograd.variable import Variable, edge_of, pair_of
+from ..torchlike.autograd.engine import count_dependencies
+from ..torchlike.autograd.metadata import unbroadcast
+from ..torchlike.autograd.modes import THREAD
+from ..torchlike.autograd.node import AccumulateGrad
+from ..torchlike.autograd.variable import Variable, edge_of, pair_of
 from .recorder import keep_last, record
 from .trace import Trace
 

@@ -30,7 +30,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from autograd_lab.autograd import collector
+from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.scopes import common

@@ -19,7 +19,7 @@ from autograd_lab.tracing.answers import AnswerError, Number, read, read_one
 from autograd_lab.tracing.trace import Record
 
 if TYPE_CHECKING:
-    from autograd_lab.tensor import Tensor
+    from autograd_lab.torchlike.tensor import Tensor
 
 #: Tensors of at most so many numbers can be changed in the leaf table.
 MOST_NUMBERS = 16
@@ -80,7 +80,7 @@ class Run:
 
     @contextmanager
     def _as_before(self) -> Iterator[None]:
-        from autograd_lab.creation import tensor
+        from autograd_lab.torchlike.creation import tensor
 
         kept = [(t, t.grad) for t, _ in self.outside]
         try:
@@ -126,7 +126,7 @@ class Run:
         kind = np.dtype(old.detach().numpy().dtype)
         if kind.kind in "iub" and not np.array_equal(data, data.astype(kind)):
             raise ValueError(f"{name} holds {kind.name} numbers. It stays as it is.")
-        from autograd_lab.creation import tensor
+        from autograd_lab.torchlike.creation import tensor
 
         now[i] = tensor(data.tolist(), dtype=old.dtype)
         return now
@@ -271,7 +271,7 @@ def _move_call(trace: Trace, where: tuple[Record, int]) -> None:
 
 
 def _is_tensor(x: Any) -> bool:
-    from autograd_lab.tensor import Tensor
+    from autograd_lab.torchlike.tensor import Tensor
 
     return isinstance(x, Tensor)
 

@@ -15,7 +15,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from autograd_lab.autograd import collector
+from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import State, Trace, narrate, state
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.rules import describe

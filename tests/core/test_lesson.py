@@ -18,7 +18,7 @@ from autograd_lab.core.engine import BackwardPass
 from autograd_lab.core.rule import RULES
 
 PACKAGE = Path(autograd_lab.__file__).parent
-CORE, AROUND = PACKAGE / "core", PACKAGE / "autograd"
+CORE, AROUND = PACKAGE / "core", PACKAGE / "torchlike/autograd"
 PAGES = sorted(path.relative_to(CORE).as_posix() for path in CORE.rglob("*.py"))
 ENTRY = re.compile(r"`(\S+\.py)` \((\d+)\)")  # a page in backticks, and its length in brackets
 BLANK = {
@@ -232,9 +232,9 @@ def test_the_nodes_of_the_package_are_made_in_the_core():
 
 MAKERS = {
     "core/node.py",
-    "autograd/forward_ad.py",  # a dead end, made while loading: it may not use up a creation number
-    "autograd/function.py",
-    "autograd/record.py",  # exchanges two numbers
+    "torchlike/autograd/forward_ad.py",  # a dead end, made while loading: it may not use up a creation number
+    "torchlike/autograd/function.py",
+    "torchlike/autograd/record.py",  # exchanges two numbers
     "compiler/entry.py",
     "compiler/graph.py",  # stands in for a node when a formula is taken apart
 }

@@ -102,10 +102,5 @@ def names_now():
     return json.loads(run.stdout)
 
 
-def record():
-    """Write the recording."""
-    recorded.path_of(__file__).write_text(json.dumps(names_now(), indent=1) + "\n", encoding="utf-8")
-
-
 def test_the_names_are_those_that_were_recorded():
     assert recorded.differences(names_now(), recorded.stored(__file__)) == []

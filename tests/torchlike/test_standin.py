@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import autograd_lab
-from autograd_lab.places import PLACES
+from autograd_lab.torchlike.world.aliases import PLACES
+from autograd_lab.torchlike.world.missing import NAMES
 
 PROGRAM = """
 import sys
@@ -175,7 +176,7 @@ def test_it_is_a_path_of_pytorchs_and_has_its_names(path):
     place = importlib.import_module(f"autograd_lab.{path}")
     public = [name for name in getattr(theirs, "__all__", []) if not name.startswith("_")]
     missing = [name for name in public if not hasattr(place, name)]
-    assert set(missing) <= KNOWN.union(*autograd_lab.absent.NAMES.values()), missing
+    assert set(missing) <= KNOWN.union(*NAMES.values()), missing
 
 
 KNOWN = {
@@ -183,7 +184,7 @@ KNOWN = {
     "register_module_buffer_registration_hook", "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 }  # fmt: skip
-"""Names of PyTorch's that are left out beside those in absent.py."""
+"""Names of PyTorch's that are left out beside those in missing.py."""
 
 
 def test_a_prefix_is_taken_off_a_saved_state():

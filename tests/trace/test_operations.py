@@ -30,7 +30,7 @@ OTHER_NODES = {"AccumulateGrad", "CopySlices"}
 """Nodes that no rule makes."""
 
 DIFFERENT = {
-    "AsStridedScatterBackward0": "PyTorch's keeps what was overwritten and drops the rest; see ops/parts.py",
+    "AsStridedScatterBackward0": "PyTorch's keeps what was overwritten and drops the rest; see ops/slicing.py",
     "CrossMapLRN2dBackward": "PyTorch's takes the sums over other channels; see ops/normalization.py",
     "HardsigmoidBackwardBackward0": "PyTorch has no second derivative of it",
     "DistBackward0: torch.dist(a, b, 0)": "PyTorch's backward pass fails on a gradient it does not define",

@@ -14,7 +14,7 @@ from autograd_lab.tracing.why.answer import caption
 from autograd_lab.tracing.why.refusals import REFUSALS, about_gradients, refusal
 
 PACKAGE = Path(autograd_lab.__file__).parent
-SOURCES = [*sorted((PACKAGE / "autograd").glob("*.py")), PACKAGE / "tensor.py"]
+SOURCES = [*sorted((PACKAGE / "torchlike/autograd").glob("*.py")), PACKAGE / "torchlike/tensor.py"]
 #: Messages of these files that are about shapes and numbers, not about gradients.
 OF_PLAIN_ARRAYS = re.compile(
     r"doesn't match the broadcast shape|can't be cast to the desired output type|invalid storage offset|out of bounds for storage|"

@@ -1,4 +1,4 @@
-"""Ask live PyTorch which arguments its functions take, and write that to autograd_lab/ops/signatures.txt.
+"""Ask live PyTorch which arguments its functions take, and write that to autograd_lab/torchlike/interface/signatures.txt.
 
 PyTorch says so itself, when it refuses a call: functions of several forms list them, of others each argument is
 asked for in turn, by passing something that is no argument of anything. To record:
@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-from autograd_lab.ops.arguments import INSIDE
+from autograd_lab.torchlike.interface.arguments import INSIDE
 
-TARGET = Path(__file__).parents[3] / "autograd_lab" / "ops" / "signatures.txt"
+TARGET = Path(__file__).parents[3] / "autograd_lab" / "torchlike" / "interface" / "signatures.txt"
 PLACES = ("", "F.", "nn.", "linalg.", "special.", "Tensor.")
 SKIP = {
     "as_subclass",

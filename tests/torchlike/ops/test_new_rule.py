@@ -31,7 +31,7 @@ def test_the_example_of_contributing_works_as_printed(tmp_path):
     shutil.copytree(
         ROOT / "autograd_lab", tmp_path / "autograd_lab", ignore=shutil.ignore_patterns("__pycache__", "data")
     )
-    page = tmp_path / "autograd_lab" / "ops" / "pointwise.py"
+    page = tmp_path / "autograd_lab" / "torchlike" / "ops" / "pointwise.py"
     page.write_text(page.read_text(encoding="utf-8") + "\n\n" + block, encoding="utf-8")
     for command in (["-m", "autograd_lab.loading"], ["-c", USE]):
         done = subprocess.run(

@@ -74,7 +74,7 @@ TRANSPOSED = "the gradient of a weight is a convolution of transposed tensors th
 FORMULA = "another formula for the second derivative, with the same numbers"
 LAYOUT = "a result that lies otherwise in memory, so another step to reshape or multiply it"
 DIFFERENT = {
-    "as_strided_scatter": ("gradient", "PyTorch's keeps what was overwritten and drops the rest; see the derivative in ops/parts.py"),
+    "as_strided_scatter": ("gradient", "PyTorch's keeps what was overwritten and drops the rest; see the derivative in ops/slicing.py"),
     "cdist": ("second", "PyTorch has none but by matrix products"),
     "cumprod": ("second-steps", "the sum of one column keeps its dim here until it is added"),
     "empty": ("numbers", NOT_WRITTEN),

@@ -1,0 +1,185 @@
+"""The course's files: where they are, and how a student gets a copy that is never overwritten.
+
+An installed wheel carries the notebooks and exercises inside the package (`autograd_lab/_course/`); an
+editable install uses the checkout's own folders. `deliver` copies them into a working folder and keeps a list
+there (`.autograd_lab/delivered.json`) of what it delivered, as hashes. On the next run that list tells three
+cases apart:
+
+    file in the folder      meaning                       what happens
+    the cells as delivered  opened or run, not edited     replaced when a newer version is shipped
+    other cells             the student's work            never touched; a newer version goes beside it
+    gone                    deleted or renamed            delivered again, so deleting is how to start over
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from autograd_lab.course.student import FOLDERS, PRIVATE, student_copy
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_NOT_FOR_STUDENTS = {"conftest.py", "__pycache__"}
+
+
+def course_root() -> Path:
+    """The folder that holds `notebooks/` and `exercises/`: the checkout's top, or the package's own copy."""
+    checkout = _PACKAGE.parent
+    if (checkout / "pyproject.toml").is_file() and (checkout / "notebooks").is_dir():
+        return checkout
+    return _PACKAGE / "_course"
+
+
+def course_files(root: Path) -> Iterator[Path]:
+    """The files a student gets, as paths relative to `root`, in a fixed order.
+
+    A notebook's text source (`NN_name.py` beside `NN_name.ipynb`) stays behind: it is for authors.
+    """
+    for name in FOLDERS:
+        for path in sorted((root / name).rglob("*")):
+            relative = path.relative_to(root)
+            hidden = any(part.startswith(".") or part in _NOT_FOR_STUDENTS for part in relative.parts)
+            source = path.suffix == ".py" and path.with_suffix(".ipynb").exists()
+            if path.is_file() and not hidden and not source:
+                yield relative
+
+
+class Fingerprint(NamedTuple):
+    """A file's state, in hashes."""
+
+    exact: str
+    work: str
+    """Of a notebook's cells alone: opening and running it changes its file, but not this."""
+
+
+@dataclass
+class Delivery:
+    """What `deliver` did, file by file, as paths relative to the working folder."""
+
+    new: list[Path] = field(default_factory=list)
+    updated: list[Path] = field(default_factory=list)
+    restored: list[Path] = field(default_factory=list)
+    kept: list[Path] = field(default_factory=list)
+    """The student's own, left as they are."""
+    beside: list[tuple[Path, Path]] = field(default_factory=list)
+    """(the student's file, the newer version that was put beside it)"""
+    lost_list: bool = False
+    """The list of deliveries could not be read, so every file that differs was taken for the student's."""
+
+
+def deliver(root: Path, work: Path) -> Delivery:
+    """Copy the course from `root` into the folder `work`, never over anything the student wrote.
+
+    Raises OSError when a file cannot be written; what was delivered until then stays, and is recognized the
+    next time.
+    """
+    report = Delivery()
+    list_path = work / PRIVATE / "delivered.json"
+    delivered = _read_list(list_path)
+    if delivered is None:
+        delivered, report.lost_list = {}, True
+
+    for relative in course_files(root):
+        content = (root / relative).read_bytes()
+        if relative.suffix == ".ipynb":
+            content = student_copy(content.decode()).encode()
+        shipped = fingerprint(relative, content)
+        target = work / relative
+        key = relative.as_posix()
+        last = delivered.get(key)  # None: never delivered here
+
+        if not target.exists():
+            _write(target, content)
+            (report.restored if last else report.new).append(relative)
+        elif not target.is_file():
+            report.kept.append(relative)  # a folder of the student's has this name
+        else:
+            present = fingerprint(relative, target.read_bytes())
+            if present.exact == shipped.exact:
+                pass
+            elif last and present.exact == last.exact:
+                _write(target, content)
+                report.updated.append(relative)
+            elif present.work == shipped.work:
+                pass  # opened or run; there is nothing new for it
+            elif last and present.work == last.work:
+                _write(target, content)
+                report.updated.append(relative)
+            elif last and shipped.work == last.work:
+                report.kept.append(relative)
+            else:
+                report.beside.append((relative, _put_beside(work, relative, content, delivered)))
+        delivered[key] = shipped
+
+    files = {key: [print_.exact, print_.work] for key, print_ in delivered.items()}
+    text = json.dumps({"format": 1, "files": files}, indent=1, sort_keys=True) + "\n"
+    _write(list_path, text.encode())
+    return report
+
+
+def fingerprint(path: Path, data: bytes) -> Fingerprint:
+    """Two hashes of a file: of its bytes, and of what a student can have written in it."""
+    exact = hashlib.sha256(data).hexdigest()
+    if path.suffix != ".ipynb":
+        return Fingerprint(exact, exact)
+    try:
+        cells = [
+            [cell["cell_type"], "".join(cell["source"]), cell.get("attachments")]
+            for cell in json.loads(data)["cells"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):  # no notebook; then every byte counts
+        return Fingerprint(exact, exact)
+    return Fingerprint(exact, hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest())
+
+
+def _put_beside(work: Path, relative: Path, content: bytes, delivered: dict[str, Fingerprint]) -> Path:
+    """Write "name (new version).ipynb", or "(new version 2)" where the student has edited that one."""
+    shipped = fingerprint(relative, content)
+    for number in itertools.count(1):
+        label = "new version" if number == 1 else f"new version {number}"
+        aside = relative.with_name(f"{relative.stem} ({label}){relative.suffix}")
+        target = work / aside
+        last = delivered.get(aside.as_posix())
+        unchanged = {shipped.work, last.work if last else None}
+        if not target.exists() or (
+            target.is_file() and fingerprint(relative, target.read_bytes()).work in unchanged
+        ):
+            _write(target, content)
+            delivered[aside.as_posix()] = shipped
+            break
+    return aside
+
+
+def _read_list(path: Path) -> dict[str, Fingerprint] | None:
+    """What was delivered so far; empty on the first run, None where the list is damaged."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return {}
+    try:
+        files = json.loads(data)["files"]
+        return {str(key): Fingerprint(str(exact), str(work)) for key, (exact, work) in files.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _write(target: Path, data: bytes) -> None:
+    """Write all of `data` or nothing: a full disk or a crash must not leave half a notebook."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".writing-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        temporary.chmod(0o644)  # mkstemp makes private files; a notebook has a file's ordinary rights
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

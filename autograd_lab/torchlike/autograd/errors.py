@@ -1,0 +1,123 @@
+"""The messages of the engine, in one place. Their first words are PyTorch's, so that searching for them works."""
+
+import re
+
+from ...core.node import FREED_TEXT
+
+DETACHED_TEXT = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+    "This is not supported, please use out-of-place `.detach()` instead"
+)
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
+_HINT = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_ANOMALY_HINT = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+    "question was changed in there or anywhere later. Good luck!"
+)
+
+TYPE_NAMES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+}
+"""PyTorch's names for the scalar types, as its messages use them."""
+
+CPP_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "int64": "long int",
+    "int32": "int",
+    "int16": "short int",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "bool": "bool",
+}
+"""The names of the scalar types in C++, which some messages use instead."""
+
+
+def not_for(dtype, kernel):
+    """The error of an operation that has no code for arrays of the NumPy type `dtype`; `kernel` is PyTorch's name of the code."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[dtype.name]}'")
+
+
+def other_type(wanted, found):
+    """The error of an array `found` that is not of the type of the array `wanted`."""
+    return RuntimeError(
+        f"expected scalar type {TYPE_NAMES[wanted.dtype.name]} but found {TYPE_NAMES[found.dtype.name]}"
+    )
+
+
+def type_name(value):
+    """What messages call the type of `value`: float, but numpy.ndarray."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def tensor_type(t):
+    """The legacy type name of a tensor, such as torch.FloatTensor."""
+    return f"torch.{TYPE_NAMES.get(t._data.dtype.name, t._data.dtype.name)}Tensor"
+
+
+def no_forward_mode(op):
+    """The error of an operation that forward mode does not go through, by PyTorch's name for it."""
+    return NotImplementedError(
+        f"Trying to use forward AD with {op} that does not support it because it has not been implemented yet.\n"
+        "More operations have a formula for the way back: torch.autograd.grad may do instead."
+    )
+
+
+def short_name(node):
+    """A node's name without its suffix: MulBackward0 -> Mul, PowBackward1 -> Pow1, as in-place and view messages say it."""
+    return re.sub(r"Backward0?(\d*)$", r"\1", type(node).name(node))
+
+
+def modified_text(node, t, i, expected):
+    """The message for saved tensor `i` of `node`, which is `t`, overwritten since it was saved at version `expected`."""
+    nr = node.result_number(i)
+    return overwritten_text(t, node if nr is not None else None, nr, expected)
+
+
+def overwritten_text(t, node, nr, expected):
+    """The message for the saved tensor `t`, output `nr` of `node` (or None: an operand), no longer at version `expected`."""
+    from .modes import THREAD
+
+    # Asking a view that was overwritten for its grad_fn makes its history anew (or raises), so it is output 0 of AsStrided. Of
+    # an operand PyTorch does not know which output it is, and says 0.
+    own = t.__dict__["stands_for"]() if "stands_for" in t.__dict__ else None
+    fn, number = (node, nr) if node is not None else ((t if own is None else own).grad_fn, 0)
+    which = f", which is output {number} of {short_name(fn)}," if fn is not None else ""
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{tensor_type(t)} {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} "
+        f"instead. {_ANOMALY_HINT if THREAD.state.anomaly else _HINT}"
+    )
+
+
+def transformed_text(method, more=""):
+    """The message for a method of Tensor that is called inside of a function that torch.func transforms."""
+    return (
+        f"You are attempting to call Tensor.{method}() {more}inside of a function being transformed by a functorch transform. This is "
+        "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+        f"{method}() outside of a function being transformed instead."
+    )
+
+
+__all__ = [
+    "CPP_NAMES", "DETACHED_TEXT", "FREED_TEXT", "INFERENCE_SAVED", "TYPE_NAMES", "modified_text", "no_forward_mode", "not_for", "other_type", "overwritten_text",
+    "short_name", "tensor_type", "transformed_text", "type_name",
+]  # fmt: skip

@@ -1,0 +1,301 @@
+"""What nodes have besides core/node.py because PyTorch's have it: hooks of their own, notes, values read as PyTorch stores them."""
+
+import itertools
+
+import numpy as np
+
+from ...core import node as core
+from ...core.node import FREED, LEAVES, Node, save
+from ...core.seams import CLASSES, DOORS, extend
+from ..layout import check_layouts
+from . import collector
+from .errors import FREED_TEXT, modified_text
+from .handed import formula
+from .hooks import RemovableHandle, run_post_accumulate_hooks
+from .memory import overlap_error
+from .metadata import EXPECTED, fitted_to, note_type
+from .modes import THREAD
+from .saved import PackedValues, as_packed
+from .variable import INFERENCE, NO_EDGE, OWN_TYPE, Variable, bump_version, new, weak, wrap
+
+DOORS.formula = formula
+
+MANY = 1 << 16
+
+
+def _numbers(k):
+    collector.grow(k)
+    return range(-1 - k * MANY, -1 - (k + 1) * MANY, -1)
+
+
+count_down = core.count_down = itertools.chain.from_iterable(map(_numbers, itertools.count())).__next__
+"""The creation numbers of core/node.py; Python's garbage collector is told of every 65,000 nodes."""
+
+
+def created(node):
+    """Tell of a node that the engine itself made, not an operation."""
+    state = THREAD.state
+    if state.special:
+        DOORS.finish(state, None, (), (), node, ())
+
+
+UNSIGNED = ("dim", "dim0", "dim1", "index", "start_dim", "end_dim")
+
+
+def read_saved(node, name):
+    """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
+    if name in node.keeps:
+        return node.kept(name, node.args[node.keeps.index(name)])
+    saved = node.saved
+    if saved is FREED:
+        raise RuntimeError(FREED_TEXT)
+    i = node.saves.index(name) if name in node.saves else len(saved)
+    if i == len(saved):
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+    return saved.read(node, i) if isinstance(saved, PackedValues) else read_value(node, i, saved[i])
+
+
+def read_value(node, i, one):
+    """The value `one`, saved as number `i` of a node, as the user reads it: a number as a 0-d tensor."""
+    if isinstance(one, Variable):
+        node.check_version(i, one)
+        return node.restore(i, one)
+    return wrap(np.asarray(one)[()]) if isinstance(one, (int, float)) else one
+
+
+def check_version(node, i, t):
+    """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""
+    expected = 0 if node.versions is None else node.versions[i]
+    if t._box is not None and t._box[0] != expected:
+        node.refuse_overwritten(i, t, expected)
+
+
+def refuse_overwritten(node, i, t, expected):
+    """Raise RuntimeError, for saved tensor `i` was overwritten; but not if no gradient that goes somewhere needs it."""
+    mask = node.save_plan[i][-1] if i < len(node.save_plan) else -1
+    if any(fn and mask >> k & 1 for k, (fn, _) in enumerate(node.next_functions)):
+        raise RuntimeError(modified_text(node, t, i, expected))
+
+
+def kept(node, name, value):
+    """How a plain value reads back through _saved_<name>: PyTorch stores dims unsigned."""
+    return value + 2**64 if name in UNSIGNED and isinstance(value, int) and value < 0 else value
+
+
+def restore(node, i, t):
+    """Saved tensor `i` as the user knew it, which moves as that did."""
+    out = _restored(node, i, t) if t._data.dtype.kind == "f" else t
+    dual = THREAD.state.dual
+    if dual is not None and out is not t:
+        dual.restored(out, node, node.result_number(i))
+    return out
+
+
+def result_number(node, i):
+    """Which output the i-th saved tensor is, or None if it is an operand."""
+    return node.save_plan[i][1] if i < len(node.save_plan) else None
+
+
+def share_result(node, output, data):
+    """`output` just got an address (see Tensor._array): a saved copy of that result must share it."""
+    for i, t in enumerate(node.saved):
+        if isinstance(t, Variable) and node.result_number(i) is not None and t._box is output._box:
+            t._data = data
+
+
+def call(node, *grads):
+    """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
+
+    What the rule gives is all: to sum a gradient over the dims along which its operand was broadcast is the engine's work.
+    Raises TypeError for another number of gradients, or if one of them is not a Tensor.
+    """
+    count = 1 if node.plain else node.n_outputs
+    if len(grads) != count:
+        raise TypeError(f"expected {count} arguments, got {len(grads)} instead")
+    for i, g in enumerate(grads):
+        if not isinstance(g, Variable | None):
+            raise TypeError(f"argument {i} is not a Variable")
+    return _called(node, grads[0] if node.plain else list(grads))
+
+
+_restored, _called = Node.restore, Node.__call__
+Node.restore, Node.result_number, Node.__call__ = restore, result_number, call
+Node._read_saved, Node.refuse_overwritten = read_saved, refuse_overwritten
+
+
+def packing_order(node, count):
+    """The numbers of `count` saved values in the order in which PyTorch packs them: operands by name, then results."""
+    names = node.saves
+    return sorted(
+        range(count),
+        key=lambda i: (node.result_number(i) is not None, names[i]) if i < len(names) else (True, ""),
+    )
+
+
+def names_of(node):
+    """What `dir` tells: of the saved values those that the class itself names."""
+    names = [n for n in object.__dir__(node) if not n.startswith(("_saved_", "_raw_saved_"))]
+    shown = ["_saved_" + n for n in (*node.saves, *node.keeps, *node.shows)]
+    return [*names, *shown, *["_raw_saved_" + n for n in node.saves]]
+
+
+@property
+def metadata(node):
+    """A dict for the user's own notes on this node (torch.autograd.graph.Node.metadata)."""
+    return node._hooks().metadata
+
+
+def register_hook(node, fn):
+    """Call fn(grad_inputs, grad_outputs) after the node ran; a tuple it returns replaces grad_inputs."""
+    return RemovableHandle(node._hooks().post, fn)
+
+
+def register_prehook(node, fn):
+    """Call fn(grad_outputs) before the node runs; a tuple it returns replaces them."""
+    return RemovableHandle(node._hooks().pre, fn)
+
+
+def sequence_nr(node):
+    return -node.priority
+
+
+def before(node, other):
+    """An order, for heapq: never asked while priorities differ."""
+    return id(node) < id(other)
+
+
+extend(
+    Node,
+    __dir__=names_of,
+    __lt__=before,
+    _read_value=read_value,
+    _sequence_nr=sequence_nr,
+    check_version=check_version,
+    kept=kept,
+    metadata=metadata,
+    packing_order=packing_order,
+    plain_numbers=True,  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
+    register_hook=register_hook,
+    register_prehook=register_prehook,
+    share_result=share_result,
+    rounds_numbers=False,  # whether a number beside halves becomes one first
+    skips_undefined=True,  # with no gradient coming in, none goes out and the rule is not asked
+    whole_pass=None,  # what may do the work of the engine where this node is all there is between a root and the leaves
+    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without a copy
+    widens=True,  # whether halves are computed in single precision
+)
+for _fn in (register_hook, register_prehook):
+    _fn.__qualname__ = "Node." + _fn.__name__
+
+
+def laid_out_like(x, dtype):
+    """Zeros for the gradient of a leaf: in the order of the leaf's own, if that has no gaps and no overlaps.
+
+    Not just any memory, for a watcher is shown what a write finds.
+    """
+    own = np.zeros_like(x, dtype, subok=False)
+    return own if own.strides == x.strides else np.zeros(x.shape, dtype)
+
+
+class AccumulateGrad(core.AccumulateGrad):
+    """The end of a path: adds what arrives to `.grad` of its leaf.
+
+    Math: x.grad <- x.grad + g  (the first time: a copy of g).       Shapes: g has the shape of x.
+    An existing `.grad` is added to in place; under create_graph it is replaced by the sum.
+    """
+
+    __slots__ = ()
+    widens = False
+
+    def __init__(self, leaf):
+        super().__init__(leaf)
+        meta = leaf._meta
+        if meta.hooks is not None or meta.post_accumulate_hooks is not None:
+            self._hooks()
+        if meta.grad_dtype is not OWN_TYPE:
+            note_type(self)
+        if THREAD.state.anomaly:
+            from .anomaly import note_creation
+
+            note_creation(self)
+
+    def _sequence_nr(self):
+        return 2**64 - 1
+
+    def __call__(self, *grads):
+        """Add a gradient to `.grad` of the leaf by hand; the hooks that run after that are called, and no others."""
+        super().__call__(*grads)
+        if self.variable._meta.post_accumulate_hooks:
+            run_post_accumulate_hooks(self.variable)
+        return ()
+
+    def vjp(self, g, fresh=False):
+        leaf = self.variable
+        meta, data, state = leaf._meta, leaf._data, THREAD.state
+        if g is None or ((meta.base is not None or not meta.requires_grad) and self.is_gone(leaf)):
+            return ()
+        if g.shape != data.shape and not state.calling:
+            g = fitted_to(leaf, (self, 0), g, state.running)
+        if isinstance(g, Variable):
+            if state.grad or (state.calling and meta.grad is None):
+                super().vjp(g)
+                check_layouts(meta.grad._data, data)
+                return ()
+            g = g._data
+        if g.dtype is not data.dtype and self not in EXPECTED:
+            g = g.astype(data.dtype)
+        if fresh and meta.grad is None and data.flags.c_contiguous:
+            meta.grad = wrap(g)
+            return ()
+        return super().vjp(g)
+
+    def is_gone(self, leaf):
+        """Whether nothing is to be added: detach_() made the leaf a constant. Raises RuntimeError if a write gave it a history."""
+        if leaf.grad_fn is not None:  # of a view by way of its base, or of what detach_() had made a constant
+            raise RuntimeError("leaf variable has been moved into the graph interior")
+        return not leaf._meta.requires_grad
+
+    def first(self, g):
+        data = self.variable._data
+        if isinstance(g, Variable):
+            return wrap(laid_out_like(data, g._data.dtype)).copy_(g)
+        if data.flags.c_contiguous or g.shape != data.shape:
+            return wrap(g.copy())
+        own = laid_out_like(data, g.dtype)
+        own[...] = g
+        return wrap(own)
+
+    def add(self, old, g):
+        memory = old._data
+        if not isinstance(memory, np.ndarray):
+            old._data = memory + g
+            bump_version(old)
+            return
+        if 0 in memory.strides and memory.size > 1:
+            raise overlap_error()
+        if old._box is not INFERENCE:
+            bump_version(old)
+        try:
+            np.add(memory, g, out=memory)
+        except ValueError:
+            old.add_(wrap(g))  # another shape; this says so as PyTorch does
+        if old._box is INFERENCE:
+            bump_version(old)  # raises outside of inference mode
+        check_layouts(memory, self.variable._data)
+
+
+CLASSES["AccumulateGrad"] = AccumulateGrad
+
+__all__ = [
+    "FREED",
+    "LEAVES",
+    "NO_EDGE",
+    "AccumulateGrad",
+    "Node",
+    "as_packed",
+    "count_down",
+    "created",
+    "new",
+    "save",
+    "weak",
+]

@@ -1,0 +1,34 @@
+"""Two watchers in the place of one. The protocol itself is core/watch.py."""
+
+from ...core.watch import NOBODY, Watch
+
+
+class Both(Watch):
+    """Two watchers in the place of one: each is told of everything, `first` first."""
+
+    def __init__(self, first, second):
+        self._first, self._second = first, second
+        self.batch = first.batch
+
+    def pass_started(self, run, roots, call):
+        told = []
+        for watch in (self._first, self._second):
+            run.watch = watch
+            watch.pass_started(run, roots, call)
+            told.append(run.watch)
+        run.watch = Both(*told)
+
+
+def _told_to_both(name):
+    def tell(self, *args, **kwargs):
+        getattr(self._first, name)(*args, **kwargs)
+        getattr(self._second, name)(*args, **kwargs)
+
+    return tell
+
+
+for _name in [name for name, value in vars(Watch).items() if callable(value) and name not in vars(Both)]:
+    setattr(Both, _name, _told_to_both(_name))
+
+
+__all__ = ["NOBODY", "Both", "Watch"]

@@ -1,0 +1,1 @@
+"""How PyTorch's functions are called: the forms of each, its `out` argument, and what they say of arguments that do not fit."""

@@ -267,7 +267,8 @@ class Tensor(Variable):
             self._meta.requires_grad = False
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
-            Node.unpack = check_attached
+            if Node.unpack is not check_attached:  # from the first one on nodes ask for what was cut off
+                Node.unpack = check_attached
         self._edge = NO_EDGE
         if THREAD.state.dual is not None:
             THREAD.state.dual.forget(self)

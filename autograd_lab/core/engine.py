@@ -177,19 +177,21 @@ class BackwardPass:
 
 def count_dependencies(roots):
     """{node: number of messages it will get} for every node reachable from `roots` (each root gets its seed)."""
-    deps = dict.fromkeys(roots, 0)
-    stack = list(deps)
+    deps = {}
     for node in roots:
-        deps[node] += 1
+        deps[node] = deps.get(node, 0) + 1
+    stack = list(deps)
     while stack:
         edges = stack.pop()._next
-        for edge in edges if type(edges) is tuple else (edges,):
-            fn = edge[0] if type(edge) is tuple else edge
+        for fn in edges if type(edges) is tuple else (edges,):
+            if type(fn) is tuple:
+                fn, _ = fn
             if fn in deps:
                 deps[fn] += 1
             elif fn is not None:
                 deps[fn] = 1
-                stack.append(fn)
+                if fn._next:
+                    stack.append(fn)
     return deps
 
 

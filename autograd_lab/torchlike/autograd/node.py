@@ -244,8 +244,8 @@ class AccumulateGrad(core.AccumulateGrad):
             g = g._data
         if g.dtype is not data.dtype and self not in EXPECTED:
             g = g.astype(data.dtype)
-        if fresh and meta.grad is None and data.flags.c_contiguous:
-            meta.grad = wrap(g)
+        if meta.grad is None and data.flags.c_contiguous:  # what `first` does in the usual case
+            meta.grad = wrap(g if fresh else g.copy())
             return ()
         return super().vjp(g)
 

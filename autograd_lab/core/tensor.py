@@ -48,6 +48,9 @@ class AutogradMeta:
         self.accumulator = self.base = self.grad = self.hooks = None
 
 
+CLASSES["AutogradMeta"] = AutogradMeta
+
+
 class Tensor:
     """An array that can ask for its gradient.
 
@@ -77,7 +80,7 @@ class Tensor:
     def _ensure_meta(self):
         meta = self._meta
         if meta is None:
-            meta = self._meta = AutogradMeta()
+            meta = self._meta = CLASSES["AutogradMeta"]()
         return meta
 
     # -- leaves and flags -----------------------------------------------------------------------------

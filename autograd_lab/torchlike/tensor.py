@@ -19,8 +19,6 @@ from .autograd.saved import check_attached
 from .autograd.variable import (
     INFERENCE,
     NO_EDGE,
-    OWN_TYPE,
-    AutogradMeta,
     Registry,
     Variable,
     alias,
@@ -60,14 +58,6 @@ class Tensor(Variable):
             if node is not None:
                 type(node).share_result(node, self, data)
         return data
-
-    def _ensure_meta(self):
-        meta = self._meta
-        if meta is None:
-            meta = self._meta = AutogradMeta()
-            # What every accumulator asks for: sooner found here than on the class.
-            meta.grad_dtype, meta.post_accumulate_hooks = OWN_TYPE, None
-        return meta
 
     # -- what it is -----------------------------------------------------------------------------------
 

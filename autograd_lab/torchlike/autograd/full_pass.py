@@ -1,14 +1,15 @@
 """What PyTorch has around a reverse pass (engine.py): passes to a part of the graph, hooks, anomaly mode, dual numbers, halves, checks."""
 
+from ...core.engine import BackwardPass, needed_nodes
+from ...core.engine import count_dependencies as count
 from ...core.hooks import run_before
 from . import anomaly, collector
-from .engine import BackwardPass, count, count_dependencies, needed_nodes
 from .float16 import HALF, in_single
 from .handed import formula, hand, take_back
 from .hooks import as_tensor, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted
 from .modes import THREAD
-from .node import AccumulateGrad
+from .node import AccumulateGrad, Node
 from .seams import DOORS
 from .threads import in_another_thread
 
@@ -188,8 +189,17 @@ class FullPass(BackwardPass):
         return fitted(g, *known[nr], i, sender and sender.name())
 
 
+def count_dependencies(roots):
+    """{node: number of messages it will get}, after nodes that stand for two, for speed, have become these."""
+    deps = count(roots)
+    fused = [node for node in deps if type(node).unfold is not Node.unfold]
+    for node in fused:
+        node.unfold()
+    return count(roots) if fused else deps
+
+
 def _is_half(slots):
     return any([s is not None and s.dtype is HALF for s in slots])
 
 
-__all__ = ["FullPass"]
+__all__ = ["FullPass", "count_dependencies"]

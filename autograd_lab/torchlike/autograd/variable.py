@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable
 from typing import ClassVar
 
-from ...core.seams import DOORS, extend
+from ...core.seams import CLASSES, DOORS, extend
 from ...core.tensor import (
     NO_EDGE,
     AutogradMeta,
@@ -33,6 +33,17 @@ extend(
     grad_dtype=OWN_TYPE,  # the type of `.grad`, if another than the tensor's own was asked for
     post_accumulate_hooks=None,  # hooks that run when `.grad` was written
 )
+
+
+class FullMeta(AutogradMeta):
+    """The meta of a tensor that is no view, with what every accumulator asks for: sooner found here than on the class."""
+
+    def __init__(self, requires_grad=False):
+        super().__init__(requires_grad)
+        self.grad_dtype, self.post_accumulate_hooks = OWN_TYPE, None
+
+
+CLASSES["AutogradMeta"] = FullMeta
 
 
 class Registry:

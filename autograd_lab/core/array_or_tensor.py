@@ -4,8 +4,6 @@ A VJP is written once. In an ordinary pass its values are arrays; under create_g
 its own that can be differentiated again. Operators (+ - * / @ **) and the methods .sum, .reshape need no help: both have them.
 """
 
-import functools
-
 import numpy as np
 
 from .modes import WATCHERS, watcher
@@ -75,39 +73,10 @@ def cast(g, dtype):
 
 
 def sum_to(g, shape):
-    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape.
-
-    >>> sum_to(np.ones((4, 2, 3)), (2, 1)).tolist()
-    [[12.0], [12.0]]
-    """
-    if isinstance(g, Tensor):
-        return g.sum_to_size(shape)
-    if g.shape[1:] == shape and g.ndim == 2 and g.dtype.kind == "f":
-        return sum_rows(g)  # a bias, added to each row
-    lead = len(g.shape) - len(shape)
-    dims = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
-    )
-    if dims:
-        g = g.sum(axis=dims, keepdims=True)
-    return g.reshape(shape)
-
-
-def sum_rows(x):
-    """The sum over the rows of a float matrix (over its first dim: a vector gives a number)."""
-    return ones(len(x), x.dtype).dot(x) if len(x) <= MANY else np.add.reduce(x, 0)
-
-
-MANY = 4096
-"""For more rows than this, a reduction is more accurate than a product, and no ones are cached."""
-
-
-@functools.lru_cache(maxsize=64)
-def ones(shape, dtype):
-    """Cached ones: a product with them sums the rows or columns of a matrix in a third of the time of a reduction."""
-    made = np.ones(shape, dtype)
-    made.flags.writeable = False  # it is shared by all callers
-    return made
+    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
+    lead = len(g.shape) - len(shape)  # dims that broadcasting put in front
+    dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 != g.shape[i + lead]]]
+    return (g.sum(tuple(dims)) if dims else g).reshape(shape)
 
 
 def unbroadcast(node, grads):

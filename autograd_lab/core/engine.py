@@ -23,8 +23,7 @@ import numpy as np
 from .array_or_tensor import unbroadcast
 from .hooks import as_tensor, run_before, run_tensor_hooks
 from .modes import THREAD
-from .node import run_formula
-from .seams import extend
+from .seams import DOORS, extend
 from .tensor import NO_EDGE, Tensor, edge_of, pair_of, wrap
 
 _ids = itertools.count().__next__
@@ -157,7 +156,7 @@ class BackwardPass:
     def _count(self, roots):
         self.deps = count_dependencies([node for (node, _), _ in roots])
         if self.captures is not None:
-            self.needed = needed_nodes(self.deps, self.captures)
+            self.needed = needed_nodes(self.deps, dict.fromkeys(self.captures, False))
 
     def _seed(self, roots):
         for (node, nr), g in roots:
@@ -169,7 +168,7 @@ class BackwardPass:
 
     def _vjp(self, rule, node, slots, values):
         g = slots[0] if node.plain else slots
-        return run_formula(node, g, values) if self.tensors else rule.vjp(node, g, *values)
+        return DOORS.formula(node, g, values, False) if self.tensors else rule.vjp(node, g, *values)
 
     def _capture(self, node, slots):
         for nr, place in self.captures[node]:
@@ -185,45 +184,37 @@ class BackwardPass:
         return after if self.tensors or after is None else after._data
 
 
-def count_dependencies(roots, unfold=True):
+def count_dependencies(roots):
     """{node: number of messages it will get} for every node reachable from `roots` (each root gets its seed)."""
     deps = {}
-    stack = []
     for node in roots:
-        if node in deps:
-            deps[node] += 1
-        else:
-            deps[node] = 1
-            stack.append(node)
+        deps[node] = deps.get(node, 0) + 1
+    stack = list(deps)
     while stack:
-        node = stack.pop()
-        edges = (node.unfold() if unfold else node)._next
+        edges = stack.pop()._next
         for fn in edges if type(edges) is tuple else (edges,):
             if type(fn) is tuple:
                 fn, _ = fn
-                if fn is None:
-                    continue
             if fn in deps:
                 deps[fn] += 1
-            else:
+            elif fn is not None:
                 deps[fn] = 1
                 if fn._next:
                     stack.append(fn)
     return deps
 
 
-def needed_nodes(deps, captures, only=()):
-    """{node: whether it must run} for the nodes of a restricted pass; nodes not in it get no messages.
+def needed_nodes(deps, wanted):
+    """{node: whether it must run} for the nodes of a pass that goes to some nodes only; no others get messages.
 
-    A node must run if it is on the way to a wanted gradient; a node that is only captured gets its messages and stops.
+    A node must run if a wanted one lies behind it. `wanted` says of these whether they run, or get their messages and stop.
     """
     users = {}
     for node in deps:
         for fn, _ in node.next_functions:
             if fn is not None:
                 users.setdefault(fn, []).append(node)
-    needed = {node: False for node in captures if node in deps}
-    needed.update({node: True for node in only if node in deps})
+    needed = {node: runs for node, runs in wanted.items() if node in deps}
     stack = list(needed)
     while stack:
         for user in users.get(stack.pop(), ()):

@@ -11,7 +11,7 @@ import weakref
 from .modes import WATCHERS, watcher
 from .node import Node
 from .seams import CLASSES, extend
-from .tensor import NO_EDGE, Tensor, find_edge, pair_of, wrap
+from .tensor import NO_EDGE, Tensor, edge_of, pair_of, wrap
 
 _ids = itertools.count().__next__
 
@@ -43,24 +43,23 @@ class HookDict(dict):
 class NodeHooks:
     """The hooks of one node.
 
-    metadata   the user's own notes
-    post, pre  hooks of the node itself: {id: fn}
-    retain     {output number: weak reference to the tensor that keeps its gradient}
-    tensor     [(output number, {id: fn})] in the order of registration
+    retain  {output number: weak reference to the tensor that keeps its gradient}
+    tensor  [(output number, {id: fn})] in the order of registration
     """
 
-    __slots__ = ("metadata", "post", "pre", "retain", "tensor")
+    __slots__ = ("retain", "tensor")
 
     def __init__(self):
-        self.tensor = []
-        self.retain, self.metadata = {}, {}
-        self.pre, self.post = HookDict(), HookDict()
+        self.retain, self.tensor = {}, []
+
+
+CLASSES["NodeHooks"] = NodeHooks
 
 
 def hooks_of(node):
     """The NodeHooks of `node`, created if needed: having them makes the engine look for hooks."""
     if node.hooks is None:
-        node.hooks = NodeHooks()
+        node.hooks = CLASSES["NodeHooks"]()
     return node.hooks
 
 
@@ -91,7 +90,7 @@ def register_hook(self, hook):
         meta = self._ensure_meta()
         if meta.hooks is None:
             meta.hooks = HookDict()
-            node, _ = pair_of(find_edge(self))
+            node, _ = pair_of(edge_of(self))
             if node is not None:
                 node._hooks()  # so that the engine looks for them
         return CLASSES["RemovableHandle"](meta.hooks, hook)
@@ -154,13 +153,10 @@ def run_before(run, node, slots):
 
 
 def run_tensor_hooks(hooks, g):
-    """Pass `g` (a Tensor or None) through each tensor hook in turn; return the result. Raises TypeError if it is not a Tensor."""
+    """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it."""
     for fn in list(hooks.values()):
         result = fn(g)
-        if result is not None:
-            if not isinstance(result, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-            g = result
+        g = g if result is None else result
     return g
 
 

@@ -12,16 +12,7 @@ from .modes import THREAD
 from .seams import CLASSES, DOORS
 from .tensor import NO_EDGE, Tensor, bump_version, new, pair_of, version_of, wrap
 
-MANY = 1 << 16
-
-
-def _numbers(k):
-    if DOORS.grow is not None:
-        DOORS.grow(k)
-    return range(-1 - k * MANY, -1 - (k + 1) * MANY, -1)
-
-
-count_down = itertools.chain.from_iterable(map(_numbers, itertools.count())).__next__
+count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
 _first_of_all = itertools.count(-(2**62)).__next__
@@ -44,9 +35,6 @@ class Freed(tuple):
     def unpack(self, node, tensors):
         raise RuntimeError(FREED_TEXT)
 
-    def read(self, node, i):
-        raise RuntimeError(FREED_TEXT)
-
 
 FREED = Freed((None,))
 
@@ -63,8 +51,6 @@ class NodeType(type):
         for what in ("saves", "keeps", "shows"):
             for saved in body.get(what, ()):
                 body["_saved_" + saved] = property(lambda node, name=saved: node._read_saved(name))
-        for saved in body.get("saves", ()):
-            body["_raw_saved_" + saved] = property(lambda node, name=saved: node._raw_saved(name))
         return super().__new__(cls, name, bases, body, **options)
 
 
@@ -117,55 +103,38 @@ class Node(metaclass=NodeType):
         Raises RuntimeError if they were freed, or overwritten since they were saved.
         """
         saved = self.saved
+        if not saved:
+            return saved
         if type(saved) is not tuple:
             return saved.unpack(self, tensors)
-        return unpacked(self, saved, tensors) if saved else saved
+        versions, values = self.versions, []
+        for i, t in enumerate(saved):
+            if isinstance(t, Tensor):
+                expected = 0 if versions is None else versions[i]
+                if t._box is not None and t._box[0] != expected:
+                    self.refuse_overwritten(i, t, expected)
+                t = self.restore(i, t) if tensors else t._data
+            values.append(t)
+        return values
 
-    def check_version(self, i, t):
-        """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""
-        expected = 0 if self.versions is None else self.versions[i]
-        if t._box is None or t._box[0] == expected or not self.uses(i):
-            return
-        raise RuntimeError(self.modified_text(t, i, expected))
-
-    def modified_text(self, t, i, expected):
-        """The message for saved tensor `i`, which is `t`, overwritten since it was saved at version `expected`."""
+    def refuse_overwritten(self, i, t, expected):
+        """Raise RuntimeError, for saved tensor `i`, which is `t`, was overwritten since it was saved at version `expected`."""
         nr = self.result_number(i)
         fn, number = (self, nr) if nr is not None else (t.grad_fn, 0)
-        which = (
-            f", which is output {number} of {fn.name().removesuffix('Backward0')}," if fn is not None else ""
-        )
-        return (
+        which = f", which is output {number} of {fn.name().removesuffix('Backward0')}," if fn else ""
+        raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[torch.FloatTensor {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} instead. "
-            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True)."
+            f"[torch.FloatTensor {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} instead."
         )
-
-    def check_attached(self, meta):
-        """Raise RuntimeError if a saved tensor of this `meta` was cut off by detach_() since."""
-        if self.priority > meta.detached:
-            raise RuntimeError(DETACHED_TEXT)
-
-    def uses(self, i):
-        """Whether saved value `i` is needed for a gradient that goes somewhere."""
-        mask = self.save_plan[i][-1] if i < len(self.save_plan) else -1
-        return any(fn and mask >> k & 1 for k, (fn, _) in enumerate(self.next_functions))
 
     def restore(self, i, t):
         """Saved tensor `i` as the user knows it: an operand is itself; a result gets its history back."""
         nr = self.result_number(i)
-        return t if nr is None or t._data.dtype.kind != "f" else wrap(t._array(), (self, nr), t._box)
+        return t if nr is None else wrap(t._array(), (self, nr), t._box)
 
     def result_number(self, i):
         """Which output the i-th saved tensor is, or None if it is an operand."""
-        return self.save_plan[i][1] if i < len(self.save_plan) else None
-
-    def share_result(self, output, data):
-        """`output` just got an address (see Tensor._array): a saved copy of that result must share it."""
-        for i, t in enumerate(self.saved):
-            if isinstance(t, Tensor) and self.result_number(i) is not None and t._box is output._box:
-                t._data = data
+        return self.save_plan[i][1]
 
     def release(self):
         """Drop the saved tensors; plain values stay. A node that saved none can run again."""
@@ -177,19 +146,8 @@ class Node(metaclass=NodeType):
     def _read_saved(self, name):
         """The value of `_saved_<name>`: a saved tensor, checked against later writes, or a plain value."""
         if name in self.keeps:
-            return self.kept(name, self.args[self.keeps.index(name)])
-        i = self.saves.index(name) if name in self.saves else len(self.saved)
-        if i == len(self.saved) and self.saved is not FREED:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
-        return read_value(self, i, self.saved[i]) if type(self.saved) is tuple else self.saved.read(self, i)
-
-    def scalar_as_saved(self, number):
-        """A saved Python number as `_saved_<name>` returns it: a 0-d tensor."""
-        return wrap(np.asarray(number)[()])
-
-    def kept(self, name, value):
-        """A plain value as `_saved_<name>` returns it."""
-        return value
+            return self.args[self.keeps.index(name)]
+        return self.unpack(True)[self.saves.index(name)]
 
     # -- what the user sees ---------------------------------------------------------------------------
 
@@ -203,9 +161,6 @@ class Node(metaclass=NodeType):
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {hex(id(self))}>"
-
-    def __lt__(self, other):
-        return id(self) < id(other)  # never reached while priorities differ; heapq wants an order
 
     @property
     def _edges(self):
@@ -222,52 +177,23 @@ class Node(metaclass=NodeType):
         """Whether operand `i` wants a gradient."""
         return self._edges[i] is not NO_EDGE
 
-    def __call__(self, *grads):
-        """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
+    def __call__(self, g):
+        """Run the rule by hand: the gradient of the output in, as a Tensor; one per operand out, None where none is wanted.
 
         Only the rule runs: summing a gradient over the dims along which its operand was broadcast is the engine's job.
         """
-        values = self.unpack(True)
-        out = run_formula(self, grads[0] if self.plain else list(grads), values, by_hand=True)
+        out = DOORS.formula(self, g, self.unpack(True), True)
         out = out if isinstance(out, tuple) else (out,)
         out = tuple([fn and g for g, (fn, _) in zip(out, self.next_functions, strict=False)])
         return out[0] if len(out) == 1 else out
 
 
-def unpacked(node, saved, tensors):
-    """The values `saved` of a node, as `unpack` gives them."""
-    versions, values = node.versions, []
-    for i, t in enumerate(saved):
-        if isinstance(t, Tensor):
-            box, meta = t._box, t._meta
-            if box is not None and box[0] != (0 if versions is None else versions[i]):
-                node.check_version(i, t)
-            if meta is not None and meta.detached is not None:
-                node.check_attached(meta)
-            t = node.restore(i, t) if tensors else t._data
-        values.append(t)
-    return values
-
-
-def read_value(node, i, one):
-    """The value `one`, saved as number `i` of a node, as the user reads it."""
-    if isinstance(one, Tensor):
-        node.check_version(i, one)
-        return node.restore(i, one)
-    return node.scalar_as_saved(one) if isinstance(one, (int, float)) else one
-
-
-def run_formula(node, g, values, by_hand=False):
+def formula(node, g, values, by_hand):
     """The rule of `node` on Tensors: what it computes is recorded."""
-    if DOORS.formula is not None:
-        return DOORS.formula(node, g, values, by_hand)
     return type(node).vjp(node, g, *values)
 
 
-DETACHED_TEXT = (
-    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
-    "This is not supported, please use out-of-place `.detach()` instead"
-)
+DOORS.formula = formula
 
 
 class AccumulateGrad(Node):
@@ -300,8 +226,6 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
     def vjp(self, g):
-        if g is None:
-            return ()
         meta = self.variable._meta
         if meta.grad is None:
             meta.grad = self.first(g)
@@ -318,7 +242,7 @@ class AccumulateGrad(Node):
     def add(self, old, g):
         """Add the array `g` to the gradient `old`, in place."""
         bump_version(old)
-        old._data = np.add(old._data, g, out=old._array())
+        np.add(old._data, g, out=old._array())
 
 
 CLASSES["AccumulateGrad"] = AccumulateGrad
@@ -344,23 +268,11 @@ def make_node(rule, edges, args=(), saved=(), fold=None):
 
 def save(node, tensors):
     """Keep `tensors` for the rule of `node`, with their versions."""
-    if THREAD.state.special:
-        tensors = kept(node, tensors)
+    if THREAD.state.special and DOORS.keep is not None:
+        tensors = DOORS.keep(node, tensors)
     node.saved = tensors
     for t in tensors:
         if isinstance(t, Tensor) and t._box is not None and t._box[0]:
             if t._box[0] < 0:
                 DOORS.refuse(t, node)
             node.versions = tuple([version_of(t) if isinstance(t, Tensor) else 0 for t in tensors])
-
-
-def kept(node, tensors):
-    """What `node` saves instead of `tensors` while something unusual is going on."""
-    return tensors if DOORS.keep is None else DOORS.keep(node, tensors)
-
-
-def created(node):
-    """Report a node that was made by the engine itself, not by an operation."""
-    state = THREAD.state
-    if state.special and DOORS.finish is not None:
-        DOORS.finish(state, None, (), (), node, ())

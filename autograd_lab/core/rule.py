@@ -12,7 +12,7 @@ from .modes import THREAD
 from .node import Node
 from .record import apply_inplace, record, record_all
 from .seams import DOORS
-from .tensor import NO_EDGE, Tensor, find_edge
+from .tensor import NO_EDGE, Tensor, edge_of
 
 FUNCTIONS: dict[str, Callable] = {}
 """Every function that an operation defines, by name."""
@@ -31,40 +31,25 @@ class Rule(Node):
 
     forward      computes the result: of the operands' arrays, then the plain values
     inputs       names of the tensor operands, as PyTorch's saved attributes call them
-    saves        which of them (and of the results) the VJP needs
+    saves        which of them the VJP needs; any other name stands for the result
     saves_if     {name: operand numbers}: save it only if one of these operands wants a gradient
-    saves_rest   whether the last of `saves` means all inputs from there on
-    results      {name: output number} for saved outputs other than the first
-    keeps        names of the plain values passed to `forward` after the arrays; a name ending in _sym_sizes is the shape of that operand
-    operands     how many of the inputs can require grad, if not all: the indices and masks after them have no edge
-    elementwise  whether each element of the result depends on one element of each operand
-    default_args the plain values if a call passes none
-    layout       sets the memory layout of the result, if it differs from NumPy's: a function of result and first operand
+    keeps        names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
+                 the shape of that operand
+    default_args the plain values where a call gives none
     """
 
     op = ""
-    operands: int | None = None
-    results: dict = {}
-    saves_rest = False
     saves_if: dict = {}
     forward: Callable
     call: Callable
     call_: Callable
-    elementwise = False
     default_args: tuple = ()
-    layout: Callable | None = None
     shape_names: tuple = ()
-    functions: tuple = ("forward", "layout")  # which attributes are plain functions, not methods
 
-    def __init_subclass__(cls, name=None, **kwargs):
-        super().__init_subclass__(**kwargs)
-        if name is not None:
-            cls.__name__ = name
+    def __init_subclass__(cls):
         RULES.setdefault(cls.__name__, cls)
-        for own in set(cls.functions) & set(vars(cls)):
-            fn = vars(cls)[own]
-            if callable(fn):  # not None, and not a staticmethod yet
-                setattr(cls, own, staticmethod(fn))
+        if "forward" in vars(cls):
+            cls.forward = staticmethod(cls.forward)
         cls.save_plan = tuple([cls.planned(saved) for saved in cls.saves])
         cls.shape_names = tuple(
             cls.inputs.index(k.removesuffix("_sym_sizes")) for k in cls.keeps if k.endswith("_sym_sizes")
@@ -75,9 +60,7 @@ class Rule(Node):
         """Where the value called `saved` comes from: (operand number, output number, which gradients need it, as bits)."""
         users = cls.saves_if.get(saved)
         bits = -1 if users is None else sum(1 << i for i in users)
-        if saved in cls.inputs:
-            return cls.inputs.index(saved), None, bits
-        return None, cls.results.get(saved, 0), bits
+        return (cls.inputs.index(saved), None, bits) if saved in cls.inputs else (None, 0, bits)
 
 
 def function(fn):
@@ -110,21 +93,20 @@ def unary(op):
     """
 
     def decorate(rule):
-        rule.op, rule.elementwise = op, True
         forward = rule.forward
 
         def call(input):
             x = input._data
             kind = x.dtype
             if kind is not SINGLE and kind is not DOUBLE:
-                return mixed(rule, input)
+                return DOORS.mixed(rule, input)
             state = THREAD.state
             data = state.run(forward, x)
-            edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
+            edge = (input._edge or edge_of(input)) if state.grad else NO_EDGE
             edges = edge if type(edge) is not tuple else (edge,)
             return record(state, rule, (input,), edges, edge is not NO_EDGE, data)
 
-        return published(rule, call)
+        return published(rule, op, call)
 
     return decorate
 
@@ -146,7 +128,6 @@ def binary(op):
     """
 
     def decorate(rule):
-        rule.op, rule.elementwise = op, True
         forward, args = rule.forward, rule.default_args
 
         def call(input, other):
@@ -154,22 +135,22 @@ def binary(op):
             x = input._data
             kind = x.dtype
             if kind is not SINGLE and kind is not DOUBLE:
-                return mixed(rule, input, other)
+                return DOORS.mixed(rule, input, other)
             if isinstance(other, Tensor):
                 y = other._data
                 if kind is not y.dtype:
-                    return mixed(rule, input, other)
+                    return DOORS.mixed(rule, input, other)
                 if x.shape != y.shape:
                     fold = (x.shape, kind), (y.shape, kind)
-                eb = other._edge or find_edge(other)
+                eb = other._edge or edge_of(other)
             elif type(other) is float and not state.formula:
                 y, eb = other, NO_EDGE
             else:
-                return mixed(rule, input, other)
-            data = computed(state, forward, x, y)
+                return DOORS.mixed(rule, input, other)
+            data = DOORS.compute(state, forward, x, y)
             edges, needs = NO_EDGE, 0
             if state.grad:
-                ea = input._edge or find_edge(input)
+                ea = input._edge or edge_of(input)
                 edges = (ea, eb) if eb is not NO_EDGE or type(ea) is tuple else ea
                 needs = (ea is not NO_EDGE) | (eb is not NO_EDGE) << 1
             return record(state, rule, (input, other), edges, needs, data, args, fold)
@@ -177,55 +158,32 @@ def binary(op):
         def call_(input, other):
             return apply_inplace(rule, (input, other), *args)
 
-        rule.call_ = named(call_, op + "_", rule)
-        return published(rule, call)
+        rule.call_ = call_
+        return published(rule, op, call)
 
     return decorate
 
 
-def computed(state, forward, x, y):
-    """The result of `forward` for two arrays, or an array and a number. Raises RuntimeError if they do not broadcast."""
-    try:
-        data = state.run(forward, x, y)
-    except ValueError:
-        raise shape_error(x.shape, y.shape) from None
-    return data if data.ndim < 2 or DOORS.layout is None else DOORS.layout(data, x, y)
-
-
-def published(rule, call):
-    """Register `call` as the function of `rule`, which is returned."""
-    FUNCTIONS[rule.op] = METHODS[rule.op] = rule.call = named(call, rule.op, rule)
+def published(rule, op, call):
+    """Register `call` as the function and method `op`, which is what `rule` computes. Returns the rule."""
+    call.__name__ = call.__qualname__ = rule.op = op
+    call.__doc__ = rule.__doc__
+    FUNCTIONS[op] = METHODS[op] = rule.call = call
     return rule
 
 
-def named(fn, name, rule):
-    """`fn` with a name and the docstring of its rule."""
-    fn.__name__ = fn.__qualname__ = name
-    fn.__doc__ = rule.__doc__
-    return fn
-
-
 def mixed(rule, *operands):
-    """An elementwise operation whose operands are not all floats of one type: types are promoted as in NumPy."""
-    if DOORS.mixed is not None:
-        return DOORS.mixed(rule, *operands)
-    if not all(isinstance(t, (Tensor, int, float)) for t in operands):
-        return NotImplemented
+    """An elementwise operation whose operands are not all floats of one type: numbers and types meet as in NumPy."""
     arrays = [t._data if isinstance(t, Tensor) else t for t in operands]
     state = THREAD.state
-    data = state.run(rule.forward, *arrays) if len(arrays) == 1 else computed(state, rule.forward, *arrays)
-    fold = tuple(
-        [(np.shape(x), data.dtype if x is t else x.dtype) for x, t in zip(arrays, operands, strict=True)]
-    )
+    data = state.run(rule.forward, *arrays)
+    fold = tuple([(np.shape(x), getattr(x, "dtype", data.dtype)) for x in arrays])
     return record_all(state, rule, operands, data, rule.default_args, fold)
 
 
-def shape_error(a, b):
-    """The error for two shapes that do not broadcast."""
-    for k in range(1, min(len(a), len(b)) + 1):
-        if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
-            dim = max(len(a), len(b)) - k
-            return RuntimeError(
-                f"The size of tensor a ({a[-k]}) must match the size of tensor b ({b[-k]}) at non-singleton dimension {dim}"
-            )
-    return RuntimeError(f"shapes {list(a)} and {list(b)} do not fit together")
+def compute(state, forward, x, y):
+    """What `forward` makes of two arrays that broadcast, or of an array and a number."""
+    return state.run(forward, x, y)
+
+
+DOORS.compute, DOORS.mixed = compute, mixed

@@ -5,7 +5,7 @@ place where a gradient for this tensor enters the graph.
 
     _data   the numbers: a NumPy array, or a NumPy scalar for a 0-d value whose memory nothing else shares yet
     _edge   the node of the operation that made it, or (node, output_nr) if that has several outputs; NO_EDGE for a constant;
-            or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
+            or None, meaning "ask": a leaf that requires grad, or a view (see `edge_of`)
     _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
     _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for most
 """
@@ -20,9 +20,6 @@ from .seams import CLASSES, DOORS
 
 NO_EDGE = (None, 0)
 """The edge of a constant: there is no node, and nothing to send. It is recognized by identity."""
-
-DEAD_END = tuple([None, 0])
-"""The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
 
 new = object.__new__
 
@@ -39,37 +36,19 @@ class AutogradMeta:
     """The uncommon part of a tensor: leaves that require grad have one, and tensors with hooks or a `.grad`.
 
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
-    base         of a view (see views.py): the tensor that it is a view of
-    detached     when detach_() cut this tensor off: nodes made before that must not use it any more
+    base         of a view (see views.py): the tensor that it shows a part of
     grad         what `.grad` gives
-    grad_dtype   the type of `.grad`, if the user requested one that differs from the tensor's
     hooks        the hooks of a leaf; those of a computed tensor are its node's
-    post_accumulate_hooks  hooks that run when `.grad` was written
     requires_grad, retains_grad  what the user asked for
     """
-
-    __slots__ = (
-        "accumulator",
-        "base",
-        "detached",
-        "grad",
-        "grad_dtype",
-        "hooks",
-        "post_accumulate_hooks",
-        "requires_grad",
-        "retains_grad",
-    )
 
     def __init__(self, requires_grad=False):
         self.requires_grad = requires_grad
         self.retains_grad = False
-        self.accumulator = self.base = self.detached = self.grad = self.hooks = None
-        self.post_accumulate_hooks = None
-        self.grad_dtype = OWN_TYPE
+        self.accumulator = self.base = self.grad = self.hooks = None
 
 
-OWN_TYPE = object()
-"""The `grad_dtype` of a tensor whose gradient has the tensor's current type."""
+CLASSES["AutogradMeta"] = AutogradMeta
 
 
 class Tensor:
@@ -97,9 +76,6 @@ class Tensor:
         data = self._data
         if not isinstance(data, np.ndarray):
             data = self._data = np.array(data)
-            node = self._edge and pair_of(self._edge)[0]
-            if node is not None:
-                type(node).share_result(node, self, data)
         return data
 
     def _shared_box(self):
@@ -112,7 +88,7 @@ class Tensor:
     def _ensure_meta(self):
         meta = self._meta
         if meta is None:
-            meta = self._meta = AutogradMeta()
+            meta = self._meta = CLASSES["AutogradMeta"]()
         return meta
 
     # -- leaves and flags -----------------------------------------------------------------------------
@@ -342,19 +318,14 @@ def bump_version(t):
 # -- edges ------------------------------------------------------------------------------------------------
 
 
-def find_edge(t):
-    """The edge of a tensor whose `_edge` is None: of a leaf that requires grad, or of a view."""
+def edge_of(t):
+    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
+    if t._edge is not None:
+        return t._edge
     meta = t._meta
-    if meta is None:
-        return NO_EDGE
     if meta.base is not None:
         return meta.find_edge(t)
     return accumulator_of(t) if meta.requires_grad else NO_EDGE
-
-
-def edge_of(t):
-    """The edge through which a gradient for `t` enters the graph; NO_EDGE if none is wanted."""
-    return t._edge or find_edge(t)
 
 
 def accumulator_of(t):

@@ -18,8 +18,8 @@ class Fused(Node):
     def release(self):
         self.saved, self.versions = FREED, None
 
-    def check_version(self, i, t):
-        self.unfold().check_version(i, self.saved[i])  # errors come from the nodes that are shown
+    def refuse_overwritten(self, i, t, expected):
+        self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
 
 
 __all__ = ["Fused"]

@@ -14,7 +14,8 @@ from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.memory import geometry, seen
 from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
 from .autograd.modes import THREAD, WATCHERS, watcher
-from .autograd.node import count_down
+from .autograd.node import Node, count_down
+from .autograd.saved import check_attached
 from .autograd.variable import (
     INFERENCE,
     NO_EDGE,
@@ -48,6 +49,15 @@ class Tensor(Variable):
         from .creation import legacy_tensor
 
         return legacy_tensor(cls, data, named, alike=False)
+
+    def _array(self):
+        data = self._data
+        if not isinstance(data, np.ndarray):
+            data = self._data = np.array(data)
+            node = self._edge and pair_of(self._edge)[0]
+            if node is not None:
+                type(node).share_result(node, self, data)
+        return data
 
     # -- what it is -----------------------------------------------------------------------------------
 
@@ -257,6 +267,8 @@ class Tensor(Variable):
             self._meta.requires_grad = False
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
+            if Node.unpack is not check_attached:  # from the first one on nodes ask for what was cut off
+                Node.unpack = check_attached
         self._edge = NO_EDGE
         if THREAD.state.dual is not None:
             THREAD.state.dual.forget(self)

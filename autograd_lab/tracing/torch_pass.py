@@ -103,12 +103,12 @@ class TorchPass:
         accumulators = {id(node.variable): node for node in self.deps if is_accumulator(node)}
         wanted = [(accumulators.get(id(t)), 0) if is_leaf(t) else _edge(t) for t in inputs or ()]
         if wanted and to_leaves:
-            self.needed = needed_nodes(self.deps, (), [node for node, _ in wanted if node])
+            self.needed = needed_nodes(self.deps, dict.fromkeys([node for node, _ in wanted if node], True))
         elif wanted:
             for place, (node, nr) in enumerate(wanted):
                 if node is not None:  # None for a leaf that the pass does not reach
                     self.captures.setdefault(node, []).append((nr, place))
-            self.needed = needed_nodes(self.deps, self.captures)
+            self.needed = needed_nodes(self.deps, dict.fromkeys(self.captures, False))
         place = None if user is None else (user.f_code, user.f_lasti)
         kept = [
             t

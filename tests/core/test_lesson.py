@@ -71,7 +71,7 @@ def test_the_readmes_name_every_page():
     assert {path.name for path in AROUND.glob("*.py")} == set(told(AROUND))
 
 
-MOST_LINES, MOST_TOKENS = 1_700, 15_300
+MOST_LINES, MOST_TOKENS = 1_382, 12_353
 """Asked are 1,500 and 13,000. These numbers only go down."""
 
 
@@ -232,10 +232,9 @@ def test_the_nodes_of_the_package_are_made_in_the_core():
 
 MAKERS = {
     "core/node.py",
-    "core/views.py",  # CopySlices
-    "core/record.py",  # exchanges two numbers
     "torchlike/autograd/forward_ad.py",  # a dead end, made while loading: it may not use up a creation number
     "torchlike/autograd/function.py",
+    "torchlike/autograd/record.py",  # exchanges two numbers
     "compiler/entry.py",
     "compiler/graph.py",  # stands in for a node when a formula is taken apart
 }

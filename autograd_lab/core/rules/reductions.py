@@ -4,7 +4,7 @@ import numpy as np
 
 from ..array_or_tensor import expand
 from ..record import apply
-from ..rule import Rule, function, method
+from ..rule import Rule, function
 
 
 def total(x, dims=None, keepdim=False):
@@ -98,17 +98,3 @@ def mean(input):
     (4.0, [0.25, 0.25, 0.25, 0.25])
     """
     return apply(MeanBackward0, (input,), input._data.size)
-
-
-@method
-def sum_to_size(self, shape):
-    """Sum over the broadcast dims, so that the result has that shape (torch.Tensor.sum_to_size).
-
-    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum_to_size((2,))
-    tensor([4., 6.])
-    """
-    own = self._data.shape
-    lead = len(own) - len(shape)
-    dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 != own[i + lead]]]
-    out = sum(self, dims, True) if dims else self
-    return out.view(shape) if lead else out

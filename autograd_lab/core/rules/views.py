@@ -6,7 +6,6 @@ from ..array_or_tensor import sum_to, zeros
 from ..record import apply_view
 from ..rule import Rule, function, method
 from ..tensor import Tensor, wrap
-from ..views import put
 
 
 def at(ndim, dim, index):
@@ -74,7 +73,7 @@ class SliceBackward0(Rule):
 def placed(g, shape, index):
     """Zeros of `shape` with `g` at the NumPy `index`."""
     whole = zeros(shape, g)
-    put(whole[index], g)
+    whole[index] = g
     return whole
 
 

@@ -63,6 +63,12 @@ def backward(
             if at_once is None or not at_once(root, seed, keep):
                 FullPass([((root, 0), seed)], keep, False).run()
             return
+    _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+
+
+def _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs):
+    """`backward` with everything that one may ask for."""
+    state = THREAD.state
     if state.transforms:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
@@ -70,7 +76,7 @@ def backward(
         )
     if grad_variables is not None:
         warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3
         )
         if grad_tensors is not None:
             raise RuntimeError(
@@ -93,7 +99,7 @@ def backward(
             "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
             "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
             "the cycle and avoid the leak.",
-            stacklevel=3,
+            stacklevel=4,
         )
     only = None
     if inputs is not None:

@@ -2,8 +2,12 @@
 
 import re
 
-from ...core.node import DETACHED_TEXT, FREED_TEXT
+from ...core.node import FREED_TEXT
 
+DETACHED_TEXT = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+    "This is not supported, please use out-of-place `.detach()` instead"
+)
 INFERENCE_SAVED = (
     "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "

@@ -1,21 +1,18 @@
 """What PyTorch adds to a reverse pass (core/engine.py): restricted passes, hooks, anomaly mode, dual numbers, float16, checks."""
 
-import numpy as np
-
-from ...core.engine import BackwardPass, count_dependencies, needed_nodes
+from ...core.engine import BackwardPass, needed_nodes
+from ...core.engine import count_dependencies as count
 from ...core.hooks import run_before
-from ...core.node import run_formula
 from . import anomaly, collector
 from .float16 import HALF, in_single
-from .handed import hand, take_back
+from .handed import formula, hand, take_back
 from .hooks import as_tensor, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted
 from .modes import THREAD
-from .node import AccumulateGrad
+from .node import AccumulateGrad, Node
 from .seams import DOORS
 from .threads import in_another_thread
 
-_ARRAY = np.ndarray
 DEEP = 50
 """Passes nested deeper than a multiple of this continue in another thread, since Python limits the call depth in one."""
 
@@ -42,14 +39,14 @@ class FullPass(BackwardPass):
         if state.dual is not None:
             self.tensors = True  # dual numbers may occur
         unfold = part or self.tensors or EXPECTED.data or self.watch is not None or state.anomaly
-        self.deps = count_dependencies([node for (node, _), _ in roots], unfold)
-        if EXPECTED.data:  # the dict itself: a WeakKeyDictionary is slow to tell that it is empty
+        self.deps = (count_dependencies if unfold else count)([node for (node, _), _ in roots])
+        if EXPECTED.data:  # the dict itself: a weak one is slow to say that it is empty
             self.expected = expected_in(self.deps)
             self.tensors = self.tensors or self.expected is not None
         if part:
-            self.needed = needed_nodes(self.deps, self.captures or (), self.only or ())
-        self.ordinary = not (part or self.tensors) and self.watch is None
-        if self.ordinary:
+            wanted = dict.fromkeys(self.captures or (), False) | dict.fromkeys(self.only or (), True)
+            self.needed = needed_nodes(self.deps, wanted)
+        if not (part or self.tensors) and self.watch is None:
             self.express = DOORS.loop
 
     def _seed(self, roots):
@@ -104,7 +101,7 @@ class FullPass(BackwardPass):
         if state.anomaly:
             grads = self._in_anomaly_mode(node, g)
         elif node.hooks is self.captures is self.needed is None:
-            grads = self._apply(node, [g] if node.plain else g)
+            grads = self._apply(node, [g] if node.plain else g)  # nothing is around it
         else:
             grads = self._with_hooks(node, g)
         if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
@@ -175,8 +172,8 @@ class FullPass(BackwardPass):
             return (None,) * len(node._edges)
         g = slots[0] if node.plain else slots
         if self.tensors:
-            return run_formula(node, g, values)
-        if rule.widens and (g.dtype is HALF if type(g) is _ARRAY else _is_half(slots)):
+            return formula(node, g, values, False)
+        if rule.widens and (_is_half(slots) if g is None or type(g) is list else g.dtype is HALF):
             return in_single(rule.vjp)(node, g, *values)
         return rule.vjp(node, g, *values)
 
@@ -194,8 +191,17 @@ class FullPass(BackwardPass):
         return fitted(g, *known[nr], i, sender and sender.name())
 
 
+def count_dependencies(roots):
+    """{node: number of messages it will get}, after nodes that stand for two, for speed, have become these."""
+    deps = count(roots)
+    fused = [node for node in deps if type(node).unfold is not Node.unfold]
+    for node in fused:
+        node.unfold()
+    return count(roots) if fused else deps
+
+
 def _is_half(slots):
     return any([s is not None and s.dtype is HALF for s in slots])
 
 
-__all__ = ["FullPass"]
+__all__ = ["FullPass", "count_dependencies"]

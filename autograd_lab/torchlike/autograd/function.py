@@ -13,13 +13,12 @@ import warnings
 
 import numpy as np
 
-from ...core.node import created
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text, type_name
 from .handed import as_tensors, put_back
 from .hooks import NodeHooks
 from .metadata import EXPECTED, fitted
 from .modes import THREAD, no_grad, watcher
-from .node import Node, count_down, new
+from .node import Node, count_down, created, new
 from .saved import Packed, SavedTensor
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
 from .views import IN_CUSTOM, MULTI_OUTPUT, check_writable, make_view, move_retention, rebase_history

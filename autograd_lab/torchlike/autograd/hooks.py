@@ -8,7 +8,8 @@ post-hooks. Each sees the changes of the ones before it.
 import itertools
 import weakref
 
-from ...core.hooks import HookDict, NodeHooks, as_tensor, keep_gradient
+from ...core import hooks as core
+from ...core.hooks import HookDict, as_tensor, keep_gradient
 from ...core.seams import CLASSES
 from .errors import tensor_type, type_name
 from .variable import Registry, Variable
@@ -52,6 +53,21 @@ class RemovableHandle:
 
     def __exit__(self, *exc):
         self.remove()
+
+
+class NodeHooks(core.NodeHooks):
+    """The hooks of one node.
+
+    metadata   the user's own notes
+    post, pre  hooks of the node itself: {id: fn}
+    """
+
+    __slots__ = ("metadata", "post", "pre")
+
+    def __init__(self):
+        super().__init__()
+        self.metadata = {}
+        self.pre, self.post = HookDict(), HookDict()
 
 
 def run_tensor_hooks(hooks, g):
@@ -124,7 +140,7 @@ def run_node_hooks(hooks, grads, *context):
     return grads
 
 
-CLASSES["RemovableHandle"] = RemovableHandle
+CLASSES["NodeHooks"], CLASSES["RemovableHandle"] = NodeHooks, RemovableHandle
 HookDict.__module__ = __name__  # modules are pickled with it
 
 __all__ = [

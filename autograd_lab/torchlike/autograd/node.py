@@ -1,24 +1,80 @@
 """PyTorch's additions to core/node.py: node hooks, metadata, saved values read as PyTorch stores them."""
 
+import itertools
+
 import numpy as np
 
 from ...core import node as core
-from ...core.node import FREED, LEAVES, Node, count_down, created, save, unpacked
+from ...core.node import FREED, LEAVES, Node, save
 from ...core.seams import CLASSES, DOORS, extend
 from ..layout import check_layouts
 from . import collector
-from .errors import modified_text
+from .errors import FREED_TEXT, modified_text
 from .handed import formula
 from .hooks import RemovableHandle, run_post_accumulate_hooks
 from .memory import overlap_error
 from .metadata import EXPECTED, fitted_to, note_type
 from .modes import THREAD
-from .saved import as_packed
+from .saved import PackedValues, as_packed
 from .variable import INFERENCE, NO_EDGE, OWN_TYPE, Variable, bump_version, new, weak, wrap
 
-DOORS.formula, DOORS.grow = formula, collector.grow
+DOORS.formula = formula
+
+MANY = 1 << 16
+
+
+def _numbers(k):
+    collector.grow(k)
+    return range(-1 - k * MANY, -1 - (k + 1) * MANY, -1)
+
+
+count_down = core.count_down = itertools.chain.from_iterable(map(_numbers, itertools.count())).__next__
+"""The creation numbers of core/node.py; Python's garbage collector is told of every 65,000 nodes."""
+
+
+def created(node):
+    """Tell of a node that the engine itself made, not an operation."""
+    state = THREAD.state
+    if state.special:
+        DOORS.finish(state, None, (), (), node, ())
+
 
 UNSIGNED = ("dim", "dim0", "dim1", "index", "start_dim", "end_dim")
+
+
+def read_saved(node, name):
+    """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
+    if name in node.keeps:
+        return node.kept(name, node.args[node.keeps.index(name)])
+    saved = node.saved
+    if saved is FREED:
+        raise RuntimeError(FREED_TEXT)
+    i = node.saves.index(name) if name in node.saves else len(saved)
+    if i == len(saved):
+        raise AttributeError(f"'{type(node).__name__}' object has no attribute '_saved_{name}'")
+    return saved.read(node, i) if isinstance(saved, PackedValues) else read_value(node, i, saved[i])
+
+
+def read_value(node, i, one):
+    """The value `one`, saved as number `i` of a node, as the user reads it: a number as a 0-d tensor."""
+    if isinstance(one, Variable):
+        node.check_version(i, one)
+        return node.restore(i, one)
+    return wrap(np.asarray(one)[()]) if isinstance(one, (int, float)) else one
+
+
+def check_version(node, i, t):
+    """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved, and a wanted gradient needs it."""
+    expected = 0 if node.versions is None else node.versions[i]
+    if t._box is not None and t._box[0] != expected:
+        node.refuse_overwritten(i, t, expected)
+
+
+def refuse_overwritten(node, i, t, expected):
+    """Raise RuntimeError, for saved tensor `i` was overwritten; but not if no gradient that goes somewhere needs it."""
+    mask = node.save_plan[i][-1] if i < len(node.save_plan) else -1
+    if any(fn and mask >> k & 1 for k, (fn, _) in enumerate(node.next_functions)):
+        raise RuntimeError(modified_text(node, t, i, expected))
 
 
 def kept(node, name, value):
@@ -27,12 +83,24 @@ def kept(node, name, value):
 
 
 def restore(node, i, t):
-    """Saved tensor `i` as the user knows it, with its tangents."""
-    out = _restored(node, i, t)
+    """Saved tensor `i` as the user knew it, which moves as that did."""
+    out = _restored(node, i, t) if t._data.dtype.kind == "f" else t
     dual = THREAD.state.dual
     if dual is not None and out is not t:
         dual.restored(out, node, node.result_number(i))
     return out
+
+
+def result_number(node, i):
+    """Which output the i-th saved tensor is, or None if it is an operand."""
+    return node.save_plan[i][1] if i < len(node.save_plan) else None
+
+
+def share_result(node, output, data):
+    """`output` just got an address (see Tensor._array): a saved copy of that result must share it."""
+    for i, t in enumerate(node.saved):
+        if isinstance(t, Variable) and node.result_number(i) is not None and t._box is output._box:
+            t._data = data
 
 
 def call(node, *grads):
@@ -47,11 +115,12 @@ def call(node, *grads):
     for i, g in enumerate(grads):
         if not isinstance(g, Variable | None):
             raise TypeError(f"argument {i} is not a Variable")
-    return _called(node, *grads)
+    return _called(node, grads[0] if node.plain else list(grads))
 
 
 _restored, _called = Node.restore, Node.__call__
-Node.kept, Node.modified_text, Node.restore, Node.__call__ = kept, modified_text, restore, call
+Node.restore, Node.result_number, Node.__call__ = restore, result_number, call
+Node._read_saved, Node.refuse_overwritten = read_saved, refuse_overwritten
 
 
 def packing_order(node, count):
@@ -90,20 +159,30 @@ def sequence_nr(node):
     return -node.priority
 
 
+def before(node, other):
+    """An order, for heapq: never asked while priorities differ."""
+    return id(node) < id(other)
+
+
 extend(
     Node,
     __dir__=names_of,
+    __lt__=before,
+    _read_value=read_value,
     _sequence_nr=sequence_nr,
+    check_version=check_version,
+    kept=kept,
     metadata=metadata,
     packing_order=packing_order,
     plain_numbers=True,  # whether a number in `vjp` stays a plain number under create_graph; see formulas.py
     register_hook=register_hook,
     register_prehook=register_prehook,
-    rounds_numbers=False,  # whether a number next to float16 is rounded to float16 first
-    skips_undefined=True,  # without an incoming gradient none goes out, and the rule does not run
-    whole_pass=None,  # replaces the engine if this node is all there is between a root and the leaves
-    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without copying
-    widens=True,  # whether float16 is computed in single precision
+    share_result=share_result,
+    rounds_numbers=False,  # whether a number beside halves becomes one first
+    skips_undefined=True,  # with no gradient coming in, none goes out and the rule is not asked
+    whole_pass=None,  # what may do the work of the engine where this node is all there is between a root and the leaves
+    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without a copy
+    widens=True,  # whether halves are computed in single precision
 )
 for _fn in (register_hook, register_prehook):
     _fn.__qualname__ = "Node." + _fn.__name__
@@ -169,7 +248,7 @@ class AccumulateGrad(core.AccumulateGrad):
             g = g._data
         if g.dtype is not data.dtype and self not in EXPECTED:
             g = g.astype(data.dtype)
-        if meta.grad is None and data.flags.c_contiguous:
+        if meta.grad is None and data.flags.c_contiguous:  # what `first` does in the usual case
             meta.grad = wrap(g if fresh else g.copy())
             return ()
         return super().vjp(g)
@@ -224,6 +303,5 @@ __all__ = [
     "created",
     "new",
     "save",
-    "unpacked",
     "weak",
 ]

@@ -1,37 +1,23 @@
 """PyTorch's additions to core/record.py: several outputs, overlapping memory, type checks."""
 
+import weakref
+
+import numpy as np
+
 from ...core import record as core
 from ...core.node import make_node
-from ...core.record import (
-    apply_view,
-    edges_of,
-    finish,
-    finish_inplace,
-    forward_of,
-    inplace_node,
-    node_for,
-    overwrite,
-    record_all,
-    wanted,
-    write,
-)
-from ...core.seams import DOORS
+from ...core.record import apply_view, edges_of, finish, planned, record, wanted, with_shapes
+from ...core.seams import CLASSES, DOORS
+from ...core.tensor import bump_version
 from . import anomaly
 from .errors import TYPE_NAMES
-from .float16 import in_single
+from .float16 import HALF, in_single
 from .memory import check_overlap, same_elements, settled, shares_places
-from .modes import THREAD
-from .variable import INFERENCE, NO_EDGE, wrap
-from .views import DEFAULT, check_writable, make_view
-
-
-def copy_of(t, edge):
-    """A clone of `t` with the same edge and the same tangents."""
-    copy = core.copy_of(t, edge)
-    dual = THREAD.state.dual
-    if dual is not None:
-        dual.copied(copy, t)
-    return copy
+from .modes import THREAD, WATCHERS, watcher
+from .node import created
+from .saved import as_packed
+from .variable import INFERENCE, NO_EDGE, alias, wrap
+from .views import DEFAULT, check_writable, make_view, rebase_history
 
 
 def apply(rule, inputs, *args):
@@ -39,11 +25,39 @@ def apply(rule, inputs, *args):
 
     Returns a new Tensor, or a tuple of them if the rule has several outputs.
     """
-    if rule.plain:
+    if not rule.plain:
+        return apply_several(rule, inputs, args)
+    if rule.operands is rule.layout is None and not (inputs and inputs[0]._data.dtype is HALF):
         out = core.apply(rule, inputs, *args)
-        if out._edge is not NO_EDGE and out._data.dtype.kind != "f":
-            raise RuntimeError(f"Autograd not support dtype: {TYPE_NAMES[out._data.dtype.name]}")
-        return out
+    else:
+        out = apply_laid_out(rule, inputs, args)
+    if out._edge is not NO_EDGE and out._data.dtype.kind != "f":
+        raise RuntimeError(f"Autograd not support dtype: {TYPE_NAMES[out._data.dtype.name]}")
+    return out
+
+
+def apply_laid_out(rule, inputs, args):
+    """`apply` for halves, and for a rule that lays out its result or has operands without gradients."""
+    state = THREAD.state
+    arrays = [t._data for t in inputs]
+    data = state.run(forward_of(rule, arrays), *arrays, *args)
+    if rule.layout is not None:
+        data = rule.layout(data, arrays[0])
+    edges, needs = NO_EDGE, 0
+    if state.grad:
+        edges = edges_of(inputs[: rule.operands])
+        needs = wanted(edges)
+    if not (needs and rule.saves_rest):
+        return record(state, rule, inputs, edges, needs, data, args)
+    out = wrap(data)
+    out._edge = node = node_for(rule, edges, inputs, (out,), args)
+    if state.special:
+        finish(state, rule, inputs, (out,), node, args)
+    return out
+
+
+def apply_several(rule, inputs, args):
+    """`apply` for a rule of several outputs."""
     state = THREAD.state
     arrays = [t._data for t in inputs]
     parts = state.run(forward_of(rule, arrays), *arrays, *args)
@@ -63,6 +77,21 @@ def apply(rule, inputs, *args):
     if state.special:
         finish(state, rule, inputs, outputs, node, args)
     return outputs
+
+
+def forward_of(rule, arrays):
+    """What computes the operation of `rule` on `arrays`: halves in single precision, unless the rule is about number types."""
+    if rule.widens and arrays and arrays[0].dtype is HALF:
+        return in_single(rule.forward, rule.rounds_numbers)
+    return rule.forward
+
+
+def node_for(rule, edges, inputs, outputs, args=(), fold=None):
+    """A node of class `rule` that keeps what the rule says it saves."""
+    saved = planned(rule, inputs, outputs, wanted(edges)) if rule.save_plan else ()
+    if rule.saves_rest:
+        saved += tuple(inputs[len(rule.inputs) :])
+    return make_node(rule, edges, with_shapes(rule, inputs, args), saved, fold)
 
 
 def apply_views(rule, x, parts, creation, *args):
@@ -131,6 +160,131 @@ RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Kinds of numbers, ranked: a higher kind cannot be written into a lower one."""
 
 
+# -- writing in place ----------------------------------------------------------------------------------------
+
+
+def inplace_node(state, rule, inputs, args):
+    """The node of an in-place operation, or None: the old value of its target is saved as a copy, with its history.
+
+    An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
+    itself it would make node and tensor hold each other for ever.
+    """
+    target, *others = inputs
+    edges = edges_of(inputs[: rule.operands])
+    needs = wanted(edges)
+    if not state.grad or not needs:
+        return None
+    old = copied(target, edges[0]) if saves_first(rule, needs) else target
+    kept = [old, *[stand_in(t, edges[0]) if t is target else t for t in others]]
+    saved = [
+        kept[where] if nr is None and (users < 0 or needs & users) else None
+        for where, nr, users in rule.save_plan
+    ]
+    if rule.saves_rest:
+        saved += kept[len(rule.inputs) :]
+    node = make_node(rule, edges, with_shapes(rule, inputs, args), tuple(saved))
+    if old is not target and old._edge is not NO_EDGE:
+        copy = old._edge  # PyTorch makes it after the node, and numbers them so
+        copy.priority, node.priority = node.priority, copy.priority
+    return node
+
+
+def saves_first(rule, needs):
+    """Whether the first operand would be saved."""
+    return any(where == 0 and needs & users for where, _nr, users in rule.save_plan)
+
+
+def copied(t, edge):
+    """A clone of `t` whose gradient goes where that of `t` went."""
+    if edge is not NO_EDGE:
+        edge = make_node(CLASSES["CloneBackward0"], (edge,), ("K",))
+    return wrap(t._data.copy(), edge)
+
+
+def copy_of(t, edge):
+    """The same, and the clone moves as `t` did."""
+    copy = copied(t, edge)
+    dual = THREAD.state.dual
+    if dual is not None:
+        dual.copied(copy, t)
+    return copy
+
+
+def stand_in(t, edge):
+    """An alias to save for an operand `t` that is about to be overwritten; the message about that speaks of `t` itself."""
+    out = alias(t, edge)
+    out.stands_for = weakref.ref(t)
+    return out
+
+
+def overwrite(state, rule, inputs, data, node, name, args):
+    """The second half of an in-place operation: `data` becomes the value of its first operand, `node` its history."""
+    target = inputs[0]
+    after = overwriting(state, rule, inputs, data, node, args) if state.special else None
+    write(target, data)
+    if node is not None:
+        refresh_results(node, rule, target)
+        rebase_history(target, node)
+    if after is not None:
+        after(node)
+    if state.special:
+        finish_inplace(state, rule, inputs, target, node, name, args)
+    return target
+
+
+def overwriting(state, rule, inputs, data, node, args):
+    """Memory is about to be written while something unusual goes on. Gives what moves the tangent afterwards, or None."""
+    target = inputs[0]
+    if state.mutation is not None and target._box is not None and target._box is not INFERENCE:
+        state.mutation.before_write(target)
+    dual = state.dual
+    if dual is None:
+        return None
+    if (
+        node is not None
+        and node.saved
+        and node.saved[0] is not target
+        and saves_first(rule, wanted(node._edges))
+    ):
+        dual.copied(node.saved[0], target)
+    tangent = dual.before_write(rule, inputs, data, args)
+    return None if tangent is None else lambda node: dual.written(target, tangent, node)
+
+
+def refresh_results(node, rule, target):
+    """A saved result of an in-place operation is the target's memory as it is after the write."""
+    results = [i for i, (_where, nr, _users) in enumerate(rule.save_plan) if nr is not None]
+    if results:
+        saved, versions = list(node.saved), list(node.versions or (0,) * len(node.saved))
+        for i in results:
+            saved[i] = wrap(target._data, NO_EDGE, target._shared_box())
+            versions[i] = target._box[0]
+        node.saved, node.versions = as_packed(node, tuple(saved)), tuple(versions)
+
+
+def write(target, data):
+    """Put the numbers `data` into the memory of `target` and count the write."""
+    if WATCHERS:
+        watcher().writing(target)
+    memory = target._data
+    if not isinstance(memory, np.ndarray):
+        target._data = data.astype(memory.dtype)[()]
+    else:
+        if not memory.flags.writeable:
+            # NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own.
+            memory = target._data = memory.copy()
+        np.copyto(memory, data, casting="unsafe")
+    bump_version(target)
+
+
+def finish_inplace(state, rule, inputs, target, node, name, args=()):
+    """The end of an in-place operation while something unusual goes on."""
+    if node is not None:
+        created(node)
+    if state.watch is not None:
+        state.watch.written(rule, inputs, target, node, name, args)
+
+
 # -- what the core asks of the next wing ------------------------------------------------------------------
 
 
@@ -151,32 +305,6 @@ def mark_inference(outputs):
             out._box = INFERENCE
 
 
-def overwriting(state, rule, inputs, data, node, args):
-    """Memory is about to be written while something unusual is going on. Returns a function that updates the tangent afterwards, or
-    None.
-    """
-    target = inputs[0]
-    if state.mutation is not None and target._box is not None and target._box is not INFERENCE:
-        state.mutation.before_write(target)
-    dual = state.dual
-    if dual is None:
-        return None
-    if (
-        node is not None
-        and node.saved
-        and node.saved[0] is not target
-        and core.saves_first(rule, wanted(node._edges))
-    ):
-        dual.copied(node.saved[0], target)
-    tangent = dual.before_write(rule, inputs, data, args)
-    return None if tangent is None else lambda node: dual.written(target, tangent, node)
-
-
-def halves(rule):
-    """The `forward` of a rule for float16: computes in single precision, unless the rule itself is about number types."""
-    return in_single(rule.forward, rule.rounds_numbers) if rule.widens else rule.forward
-
-
 def announce(state, node):
     """Tell anomaly mode and the user's creation hooks about a new node."""
     if state.anomaly:
@@ -192,7 +320,7 @@ def announce(state, node):
             state.in_creation_hook = False
 
 
-DOORS.finish, DOORS.overwrite, DOORS.halves = finished, overwriting, halves
+DOORS.finish = finished
 
 __all__ = [
     "RANK", "announce", "apply", "apply_inplace", "apply_view", "apply_views", "check_fits", "copy_of", "edges_of", "finish",

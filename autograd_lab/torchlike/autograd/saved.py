@@ -1,7 +1,7 @@
 """What a node holds instead of tensors when hooks pack what is saved, and the handle to one saved tensor."""
 
-from ...core.node import FREED, Node, read_value, unpacked
-from ...core.seams import DOORS, extend
+from ...core.node import FREED, Node
+from ...core.seams import DOORS
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, type_name
 from .modes import THREAD
 from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of, version_of, weak
@@ -24,7 +24,7 @@ class PackedValues(tuple):
     def read(self, node, i):
         """The value `i` for `_saved_<name>`."""
         one = self[i]
-        return one.unpack(node, i) if isinstance(one, Packed) else read_value(node, i, one)
+        return one.unpack(node, i) if isinstance(one, Packed) else node._read_value(i, one)
 
 
 class Packed:
@@ -77,6 +77,30 @@ class Packed:
             out._edge, out._meta = None, AutogradMeta(True)
             out._meta.accumulator = weak(edge)
         return out
+
+
+def unpacked(node, saved, tensors):
+    """The values `saved` of a node, checked against later writes; what hooks have packed stays so."""
+    values = list(saved)
+    for i, t in enumerate(saved):
+        if isinstance(t, Variable):
+            node.check_version(i, t)
+            values[i] = node.restore(i, t) if tensors else t._data
+    return values
+
+
+def check_attached(node, tensors):
+    """Node.unpack from the first detach_() on: raises RuntimeError as well if a saved tensor was cut off since it was saved."""
+    values = _unpack(node, tensors)
+    for t in node.saved:
+        if isinstance(t, Variable) and t._meta is not None:
+            detached = t._meta.detached
+            if detached is not None and node.priority > detached:
+                raise RuntimeError(DETACHED_TEXT)
+    return values
+
+
+_unpack = Node.unpack
 
 
 def check_inference(t, node):
@@ -201,7 +225,21 @@ def as_packed(node, tensors):
     return PackedValues(tensors)
 
 
-DOORS.keep, DOORS.refuse = as_packed, check_inference
-extend(Node, _raw_saved=lambda node, name: SavedTensor(node, name))
+def name_raw(cls):
+    """Give a class of nodes `_raw_saved_<name>` for each tensor that it saves."""
+    for name in vars(cls).get("saves", ()):
+        setattr(cls, "_raw_saved_" + name, property(lambda node, name=name: SavedTensor(node, name)))
 
-__all__ = ["FREED", "Packed", "PackedValues", "SavedTensor", "as_packed", "check_saved_hooks"]
+
+DOORS.keep, DOORS.refuse = as_packed, check_inference
+
+__all__ = [
+    "FREED",
+    "Packed",
+    "PackedValues",
+    "SavedTensor",
+    "as_packed",
+    "check_attached",
+    "check_saved_hooks",
+    "name_raw",
+]

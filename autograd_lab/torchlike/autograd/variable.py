@@ -4,16 +4,13 @@ import weakref
 from collections.abc import Callable
 from typing import ClassVar
 
-from ...core.seams import DOORS
+from ...core.seams import CLASSES, DOORS, extend
 from ...core.tensor import (
-    DEAD_END,
     NO_EDGE,
-    OWN_TYPE,
     AutogradMeta,
     accumulator_of,
     alias,
     edge_of,
-    find_edge,
     new,
     pair_of,
     wrap,
@@ -22,6 +19,31 @@ from ...core.tensor import Tensor as Variable
 from .modes import THREAD
 
 weak = weakref.ref
+find_edge = edge_of  # asked after a look at `_edge`, which says it of nearly all tensors
+
+DEAD_END = tuple([None, 0])
+"""The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
+
+OWN_TYPE = object()
+"""The `grad_dtype` of a tensor whose gradient has its own type, whatever that is at the time."""
+
+extend(
+    AutogradMeta,
+    detached=None,  # when detach_() cut this tensor off: nodes made before may not use it any more
+    grad_dtype=OWN_TYPE,  # the type of `.grad`, if another than the tensor's own was asked for
+    post_accumulate_hooks=None,  # hooks that run when `.grad` was written
+)
+
+
+class FullMeta(AutogradMeta):
+    """The meta of a tensor that is no view, with what every accumulator asks for: sooner found here than on the class."""
+
+    def __init__(self, requires_grad=False):
+        super().__init__(requires_grad)
+        self.grad_dtype, self.post_accumulate_hooks = OWN_TYPE, None
+
+
+CLASSES["AutogradMeta"] = FullMeta
 
 
 class Registry:

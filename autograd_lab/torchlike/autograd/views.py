@@ -1,15 +1,9 @@
 """PyTorch's additions to core/views.py: views made in inference mode or by custom Functions, overlapping views, multi-output views."""
 
+from ...core import record as recording
 from ...core import views as core
+from ...core.node import make_node
 from ...core.seams import CLASSES
-from ...core.views import (
-    as_strided_node,
-    check_writable,
-    make_view,
-    move_retention,
-    rebase_history,
-    set_history,
-)
 from ..layout import contiguous_format
 from .formulas import in_formula
 from .handed import recorded_vjp
@@ -29,7 +23,8 @@ from .memory import (
 )
 from .metadata import unbroadcast
 from .modes import THREAD
-from .variable import Variable, pair_of, weak
+from .node import Node, created
+from .variable import DEAD_END, NO_EDGE, Registry, Variable, accumulator_of, edge_of, new, pair_of, weak
 
 DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = (
     "default",
@@ -44,8 +39,6 @@ DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = (
 class ViewMeta(core.ViewMeta):
     """The meta of a view, which remembers how it was made."""
 
-    __slots__ = ("creation",)
-
     def __init__(self, source, edge, creation=DEFAULT):
         super().__init__(source, edge)
         if creation is DEFAULT:
@@ -56,8 +49,26 @@ class ViewMeta(core.ViewMeta):
                 creation = source._meta.creation
         self.creation = creation
 
+    def find_edge(self, t):
+        if self.edge is NO_EDGE and not self.base.requires_grad:
+            return accumulator_of(t) if self.requires_grad else NO_EDGE
+        if self.version != t._box[0] and THREAD.state.grad:
+            self.refresh(t)
+        if self.edge is not NO_EDGE:
+            return self.edge
+        return accumulator_of(t) if self.requires_grad else DEAD_END
+
+    def refresh(self, t):
+        """Make the history of the view `t` anew if the family was written to. Raises RuntimeError if that is not allowed."""
+        if self.version != t._box[0] and (self.edge is not NO_EDGE or self.base.requires_grad):
+            self.check_written(indirect=True)
+            self.set_edge(t, as_strided_node(t, self.base))
+
     def set_edge(self, t, edge):
-        super().set_edge(t, edge)
+        """Give the view a new history, moving what retain_grad asked for to it."""
+        old, self.edge, self.version = self.edge, edge, t._box[0]
+        if self.retains_grad:
+            move_retention(t, old, edge)
         copy = self.base._edge
         if isinstance(copy, CopySlices) and copy.seen_as is None:
             copy.seen_as = weak(edge)  # the history of the view since the write that made `copy`
@@ -111,6 +122,95 @@ class ViewMeta(core.ViewMeta):
         raise RuntimeError(text)
 
 
+def move_retention(t, old, edge):
+    """`retain_grad` follows the tensor to its newest history."""
+    node, nr = pair_of(old)
+    if node is not None and node.hooks is not None:
+        node.hooks.retain.pop(nr, None)
+    node, nr = pair_of(edge)
+    if node is not None:
+        node._hooks().retain[nr] = weak(t)
+
+
+def make_view(source, data, edge=NO_EDGE, creation=DEFAULT):
+    """A view of `source` whose numbers are `data`, a NumPy view of its memory."""
+    t = new(Registry.tensor)
+    t._data = data
+    t._edge = None
+    box = t._box = source._shared_box()
+    if box[0] < 0:  # writes are not counted, so no history could be kept true
+        t._edge, t._meta = NO_EDGE, None
+    else:
+        t._meta = ViewMeta(source, edge, creation)
+    return t
+
+
+recording.make_view = make_view
+
+
+# -- what may be written ------------------------------------------------------------------------------
+
+
+def check_writable(t, others=()):
+    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires grad, or a view of one."""
+    if not THREAD.state.grad:
+        return
+    if t._edge is NO_EDGE and all((o._edge or edge_of(o)) is NO_EDGE for o in others):
+        return
+    meta, requires = t._meta, t.requires_grad
+    if meta is not None and meta.base is not None and (requires or any(o.requires_grad for o in others)):
+        check_view(meta, requires)
+    if requires and t._last_edge() is NO_EDGE:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def check_view(meta, requires):
+    """The same for the view of that `meta`: what it is a view of may be a leaf that requires grad."""
+    meta.check_written()
+    if requires and meta.base._last_edge() is NO_EDGE:
+        raise RuntimeError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def rebase_history(t, node):
+    """After `t` was written in place by the operation of `node`: give it (and its family) the new history."""
+    meta = t._meta
+    if meta is not None and meta.base is not None:
+        base = meta.base
+        set_history(base, copy_slices(base, t, node))
+        meta.set_edge(t, as_strided_node(t, base))
+    else:
+        set_history(t, node)
+
+
+def set_history(t, node):
+    """Make `node` the history of `t`, which is no view; what retain_grad asked for moves to it."""
+    old, t._edge = t._edge, node
+    if t._meta is not None and t._meta.retains_grad:
+        move_retention(t, old, node)
+
+
+def copy_slices(base, t, inner):
+    """The history of `base`, whose view `t` was overwritten by the operation of the node `inner`."""
+    node = make_node(CopySlices, (edge_of(base), *inner._edges[1:]), place_in(base, t))
+    node.inner, node.seen_as = inner, None
+    node.overlaps = shares_places(t) or shares_places(base)
+    node.saved = (None,)  # so that the node is asked for what the operation inside saved
+    created(node)
+    return node
+
+
+def as_strided_node(t, base):
+    """The history of the view `t` as elements of `base`, whose own history may be new."""
+    node = make_node(AsStridedBackward0, (edge_of(base),), (*geometry(t), geometry(base)))
+    created(node)
+    return node
+
+
+# -- the nodes ----------------------------------------------------------------------------------------
+
+
 class AsStridedBackward0(core.AsStridedBackward0):
     """A view seen from its base: some elements of its memory.
 
@@ -119,7 +219,7 @@ class AsStridedBackward0(core.AsStridedBackward0):
     Saves: no tensors.  PyTorch: torch.as_strided
     """
 
-    geometry = staticmethod(geometry)
+    keeps = ("size", "stride", "storage_offset")
 
     def vjp(self, g):
         size, stride, offset, (base_size, base_stride, base_offset) = self.args
@@ -158,32 +258,29 @@ class CopySlices(core.CopySlices):
 
     __slots__ = ("overlaps", "seen_as")
 
-    def __init__(self, base, view, inner):
-        self.seen_as = None
-        self.overlaps = shares_places(view) or shares_places(base)
-        super().__init__(base, view, inner)
-
     def unpack(self, tensors):
-        (values,) = super().unpack(tensors)
-        # A saved result is the view as it was then: it has the view's history, as long as the view is in use.
+        Node.unpack(self, tensors)  # raises if this node was freed
+        values = type(self.inner).unpack(self.inner, tensors)
+        # A result that was saved is the view as it was then: its history is that of the view, as long as that is in use.
         node = self.seen_as() if tensors and self.seen_as is not None else None
         if node is not None:
             for i, t in enumerate(values):
                 if isinstance(t, Variable) and self.inner.result_number(i) is not None:
                     t._edge = node
-        return [values]
+        return values
 
-    def place(self, base, view):
-        return place_in(base, view)
-
-    def copied(self, g):
-        if (
-            self.overlaps
-        ):  # g could not be laid out like this, nor its slice written back: elements share memory
+    def vjp(self, g, *values):
+        if self.overlaps:  # g could not be laid out so, nor its slice be written back: elements share places
             raise overlap_error()
-        return copied(g, *self.args)
+        whole, part = copied(g, *self.args)
+        first, *rest = self.through_inner(part, values)
+        if first is None and self.inner.kind == "function":
+            return None, *rest  # as PyTorch: then nothing goes to the base, neither to the rest of it
+        put(part, zeros(part.shape, part) if first is None else first)
+        return whole, *rest
 
     def through_inner(self, part, values):
+        """What the operation inside sends for the slice `part` of the gradient."""
         inner = self.inner
         piece = part.clone(memory_format=contiguous_format) if isinstance(part, Variable) else part.copy()
         rule = type(inner)
@@ -193,7 +290,7 @@ class CopySlices(core.CopySlices):
         return results if inner.fold is None else unbroadcast(inner, results)
 
 
-CLASSES.update(AsStridedBackward0=AsStridedBackward0, CopySlices=CopySlices, ViewMeta=ViewMeta)
+CLASSES["ViewMeta"] = ViewMeta
 
 __all__ = [
     "DEFAULT", "IN_CUSTOM", "IN_INFERENCE", "MULTI_OUTPUT", "NO_GRAD", "AsStridedBackward0", "CopySlices", "ViewMeta", "as_strided_node",

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ...core.array_or_tensor import MANY, ones
+from ..autograd.metadata import MANY, ones
 
 
 def in_double(fn):

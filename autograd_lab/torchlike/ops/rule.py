@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import rule as core
 from ...core.record import record_all
-from ...core.rule import FUNCTIONS, METHODS, RULES, Rule, computed, shape_error
+from ...core.rule import FUNCTIONS, METHODS, RULES, Rule
 from ...core.seams import DOORS, extend
 from ..autograd.errors import no_forward_mode, not_for
 from ..autograd.float16 import HALF, in_single
@@ -23,6 +23,7 @@ from ..autograd.record import (
     inplace_node,
     overwrite,
 )
+from ..autograd.saved import name_raw
 from ..autograd.variable import INFERENCE, Registry, Variable, wrap
 from ..autograd.views import check_writable
 from ..dtypes import Defaults, meet, meet_number, promote_np
@@ -52,14 +53,43 @@ extend(
     Rule,
     linear=classmethod(linear),
     refuse_jvp=classmethod(refuse_jvp),
+    elementwise=False,  # whether each element of the result is made of one element of each operand
     floats=False,  # for `binary`: whether integers are computed in the default float (true division)
-    integer=False,  # for `unary`: whether the operation is defined on integers; otherwise they are computed in the default float
+    integer=False,  # for `unary`: whether the operation is defined on integers; else they are computed in the default float
+    layout=None,  # what lays out the result in memory, if otherwise than NumPy does: a function of result and first operand
     makes_bool=False,  # whether the result is boolean, whatever the operands are
-    no_jvp="",  # PyTorch's name of the operation, if that has no forward mode
-    refuse=None,  # for `binary`: raises an error for meaningless combinations of types
-    tangent=None,  # from an operand and its tangent, the result's tangent: for a VJP that is not linear in g
-    with_number=None,  # for `binary`: the meaning of a number as second operand in a formula
+    no_jvp="",  # what PyTorch calls the operation, if it has no forward mode for it
+    operands=None,  # how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
+    refuse=None,  # for `binary`: raises an error for operands of mixed types that have no meaning
+    results={},  # {name: output number} of what is saved of an output other than the first
+    saves_rest=False,  # whether the last of `saves` stands for all inputs from there on
+    tangent=None,  # of an operand and its tangent, that of the result: where the VJP, not linear in g, does not tell
+    with_number=None,  # for `binary`: what a number as second operand means in a formula
 )
+_init_subclass, _planned = Rule.__init_subclass__.__func__, Rule.planned.__func__
+
+
+def init_subclass(cls, name=None):
+    """What the class of a rule gets: its `name`, if another rule has that name in PyTorch; a `layout` is no method."""
+    if name is not None:
+        cls.__name__ = name
+    if vars(cls).get("layout") is not None:
+        cls.layout = staticmethod(cls.layout)
+    name_raw(cls)
+    _init_subclass(cls)
+
+
+def planned(cls, saved):
+    """Where a saved value comes from; it may be another output than the first."""
+    where, nr, bits = _planned(cls, saved)
+    return where, cls.results.get(saved, nr), bits
+
+
+Rule.__init_subclass__, Rule.planned = classmethod(init_subclass), classmethod(planned)
+for _rule in RULES.values():
+    name_raw(_rule)
+    if hasattr(_rule, "call"):  # made by `unary` or `binary` of the core
+        _rule.elementwise = True
 
 
 def function(fn=None, *, name=None, method=True, namespace=True):
@@ -139,7 +169,7 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
     """
 
     def decorate(rule):
-        rule.integer = integer
+        rule.integer, rule.elementwise = integer, True
         core.unary(op)(rule)
         if not namespace:
             del FUNCTIONS[op]
@@ -184,6 +214,7 @@ def binary(op, *, floats=False):
     """
 
     def decorate(rule):
+        rule.elementwise = True
         return with_in_place(core.binary(op)(rule), floats)
 
     return decorate
@@ -249,7 +280,7 @@ def _mixed_unary(rule, input):
 
 def _mixed_binary(rule, input, other):
     state, x = THREAD.state, input._data
-    fold, compute = None, rule.forward
+    fold, forward = None, rule.forward
     if isinstance(other, Variable):
         y = other._data
         if rule.refuse is not None and x.dtype is not y.dtype:
@@ -270,17 +301,35 @@ def _mixed_binary(rule, input, other):
         x, y = number_operand(x, other, rule.floats)
         if y is NotImplemented:
             return NotImplemented
-        if input._data.dtype is HALF:  # the number may be out of its range
-            compute = in_single(compute, rule.rounds_numbers)
-    return record_all(state, rule, (input, other), computed(state, compute, x, y), rule.default_args, fold)
+        if input._data.dtype is HALF:  # the number may be beyond its range
+            forward = in_single(forward, rule.rounds_numbers)
+    return record_all(state, rule, (input, other), compute(state, forward, x, y), rule.default_args, fold)
 
 
-def laid_out(data, x, y):
-    """The result `data` of two operands in PyTorch's memory order."""
-    return elementwise(data, x, y) if isinstance(y, np.ndarray) else data
+def compute(state, forward, x, y):
+    """What `forward` makes of two arrays that broadcast, or of an array and a number, in the order in memory that PyTorch gives it.
+
+    Raises RuntimeError if they do not broadcast.
+    """
+    try:
+        data = state.run(forward, x, y)
+    except ValueError:
+        raise shape_error(x.shape, y.shape) from None
+    return data if data.ndim < 2 or not isinstance(y, np.ndarray) else elementwise(data, x, y)
 
 
-DOORS.mixed, DOORS.layout = mixed, laid_out
+def shape_error(a, b):
+    """The error of two shapes that do not broadcast."""
+    for k in range(1, min(len(a), len(b)) + 1):
+        if a[-k] != b[-k] and 1 not in (a[-k], b[-k]):
+            dim = max(len(a), len(b)) - k
+            return RuntimeError(
+                f"The size of tensor a ({a[-k]}) must match the size of tensor b ({b[-k]}) at non-singleton dimension {dim}"
+            )
+    return RuntimeError(f"shapes {list(a)} and {list(b)} do not fit together")
+
+
+DOORS.mixed, DOORS.compute = mixed, compute
 
 
 def pointwise(rule, inputs, *args, floats=False):

@@ -20,7 +20,7 @@ from .views import check_writable, make_view, rebase_history
 
 
 def edges_of(inputs):
-    """The edges of some operands: where their gradients are to go. A number has none."""
+    """The edges of some operands: where their gradients go. A number has none."""
     return tuple([t._edge or edge_of(t) if isinstance(t, Tensor) else NO_EDGE for t in inputs])
 
 

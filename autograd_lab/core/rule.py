@@ -33,9 +33,8 @@ class Rule(Node):
     inputs       names of the tensor operands, as PyTorch's saved attributes call them
     saves        which of them the VJP needs; any other name stands for the result
     saves_if     {name: operand numbers}: save it only if one of these operands wants a gradient
-    keeps        names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
-                 the shape of that operand
-    default_args the plain values where a call gives none
+    keeps        names of the plain values passed to `forward` after the arrays; a name ending in _sym_sizes is the shape of that operand
+    default_args the plain values if a call passes none
     """
 
     op = ""
@@ -173,7 +172,7 @@ def published(rule, op, call):
 
 
 def mixed(rule, *operands):
-    """An elementwise operation whose operands are not all floats of one type: numbers and types meet as in NumPy."""
+    """An elementwise operation whose operands are not all floats of one type: types are promoted as in NumPy."""
     arrays = [t._data if isinstance(t, Tensor) else t for t in operands]
     state = THREAD.state
     data = state.run(rule.forward, *arrays)

@@ -11,15 +11,15 @@ class Doors:
     Used only while something unusual is going on (`State.special`):
 
     finish     fn(state, rule, inputs, outputs, node, args): an operation has run
-    keep       fn(node, tensors): what a node saves in place of `tensors`
+    keep       fn(node, tensors): what a node saves instead of `tensors`
 
     Used where described:
 
     compute    fn(state, forward, x, y): what `forward` makes of two arrays that broadcast, or of an array and a number
     formula    fn(node, g, values, by_hand): the rule of `node` is to run on Tensors, in a recorded pass or called by the user
-    mixed      fn(rule, a, b): an operation of two operands that are not tensors of one type, or a tensor of floats and a float
-    refuse     fn(t, node): raises for a tensor that is to be saved, and whose version counter is negative
-    tensor     the class of what operations return
+    mixed      fn(rule, a, b): an operation on two operands other than tensors of one type, or a float tensor and a float
+    refuse     fn(t, node): raises for a tensor about to be saved whose version counter is negative
+    tensor     the class of tensors that operations return
     """
 
     __slots__ = ("compute", "finish", "formula", "keep", "mixed", "refuse", "tensor")

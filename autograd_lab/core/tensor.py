@@ -36,7 +36,7 @@ class AutogradMeta:
     """The uncommon part of a tensor: leaves that require grad have one, and tensors with hooks or a `.grad`.
 
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
-    base         of a view (see views.py): the tensor that it shows a part of
+    base         of a view (see views.py): the tensor that it is a view of
     grad         what `.grad` gives
     hooks        the hooks of a leaf; those of a computed tensor are its node's
     requires_grad, retains_grad  what the user asked for
@@ -319,7 +319,7 @@ def bump_version(t):
 
 
 def edge_of(t):
-    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
+    """The edge through which a gradient for `t` enters the graph; NO_EDGE if none is wanted."""
     if t._edge is not None:
         return t._edge
     meta = t._meta

@@ -37,7 +37,7 @@ class ViewMeta(AutogradMeta):
         self.version = source._box[0]
 
     def find_edge(self, t):
-        """The edge of the view `t`, made anew if the family was written to since."""
+        """The edge of the view `t`, regenerated if the family was written since."""
         self.refresh(t)
         return accumulator_of(t) if self.edge is NO_EDGE and self.requires_grad else self.edge
 

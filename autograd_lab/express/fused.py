@@ -19,7 +19,7 @@ class Fused(Node):
         self.saved, self.versions = FREED, None
 
     def refuse_overwritten(self, i, t, expected):
-        self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
+        self.unfold().check_version(i, self.saved[i])  # errors come from the nodes that are shown
 
 
 __all__ = ["Fused"]

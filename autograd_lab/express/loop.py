@@ -26,7 +26,7 @@ class WholePass(FullPass):
     def __init__(self, root, seed, keep_graph):
         self.id = new_id()
         self.root, self.keep_graph = root, keep_graph
-        self.deps = count_dependencies((root,), False)
+        self.deps = count_dependencies((root,))
         self.ready, self.buffers = [(root.priority, root)], {root: seed}
 
 

@@ -13,14 +13,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from autograd_lab.core import engine, hooks, modes, node, record, views
+from autograd_lab.core import engine, hooks, modes, node, record
 from autograd_lab.core.tensor import Tensor
+from autograd_lab.torchlike.autograd import record as around_record
+from autograd_lab.torchlike.autograd import views as around_views
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.trace import Record, Trace
 
 FORWARD: tuple[Callable[..., Any], ...] = (
-    record.apply, record.record_all, record.record, record.apply_view, record.overwrite, record.write,
-    node.make_node, node.save, views.rebase_history, views.CopySlices.__init__,
+    record.apply, record.record_all, record.record, record.apply_view, around_record.overwrite, around_record.write,
+    node.make_node, node.save, around_views.rebase_history, around_views.copy_slices,
 )  # fmt: skip
 """What is shown of the forward pass: first operations that give a new tensor, then those that write into one."""
 BACKWARD: tuple[Callable[..., Any], ...] = tuple(
@@ -33,6 +35,7 @@ BESIDE: tuple[Callable[..., Any], ...] = (
     hooks.retain_grad,
 )  # fmt: skip
 """What the core tells of besides."""
+PACKAGE = Path(__file__).parents[1]
 OPERATIONS = ("node", "edge", "const", "inplace")
 """Kinds of events that tell of an operation."""
 MARK = re.compile(r"\s*# event: ([\w, ]+)$")
@@ -62,7 +65,8 @@ def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
     for function in functions:
         lines, first = inspect.getsourcelines(function)
         owner = function.__qualname__.removesuffix(function.__name__).rstrip(".")
-        heading = "core/" + Path(inspect.getfile(function)).name + (owner and f", class {owner}")
+        file = Path(inspect.getfile(function)).relative_to(PACKAGE).as_posix()
+        heading = file + (owner and f", class {owner}")
         for start, stop in without_examples(lines):
             text = "\n".join(
                 line.rstrip().removeprefix("    " if owner else "") for line in lines[start:stop]

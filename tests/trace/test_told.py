@@ -22,8 +22,8 @@ PACKAGE = f"{Path(torch.__file__).parent}/"
 IN_THE_CORE = {
     "const": "core/record.py record",
     "const view": "core/record.py apply_view",
-    "inplace recorded": "core/record.py overwrite",
-    "edge CopySlices": "core/record.py overwrite",
+    "inplace recorded": "torchlike/autograd/record.py overwrite",
+    "edge CopySlices": "torchlike/autograd/record.py overwrite",
     "mode": "core/modes.py set_grad",
     "flag": "core/tensor.py _set_requires_grad",
     "flag retain_grad": "core/hooks.py retain_grad",
@@ -32,8 +32,8 @@ IN_THE_CORE = {
     "read tolist": "core/tensor.py tolist",
 }
 """The function whose statement bears the mark is under way when its events are told; of the other marks see tests/widgets/test_engine_source.py."""
-WRITERS = {  # they call `write` of core/record.py, and tell of it when that has returned
-    "core/record.py overwrite", "torchlike/nn/init.py _filled", "torchlike/optim/lbfgs.py _set", "torchlike/nn/utils/__init__.py clip_grads_with_norm_",
+WRITERS = {  # they call `write` of torchlike/autograd/record.py, and tell of it when that has returned
+    "torchlike/autograd/record.py overwrite", "torchlike/nn/init.py _filled", "torchlike/optim/lbfgs.py _set", "torchlike/nn/utils/__init__.py clip_grads_with_norm_",
     "torchlike/nn/utils/__init__.py clip_grad_value_", "torchlike/amp.py unscale_",
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ def test_what_is_shown_is_the_page():
         "vjp": "._vjp(",
         "node": "new(rule)",
         "edge": "_next = edges",
-        "edge CopySlices": "self._next = (edge_of(base)",
+        "edge CopySlices": "make_node(CopySlices, edges",
         "inplace": "bump_version(target)",
         "inplace recorded": "rebase_history(target, node)",
         "const view": "make_view(",

@@ -1,5 +1,7 @@
 """What PyTorch adds to a reverse pass (core/engine.py): restricted passes, hooks, anomaly mode, dual numbers, float16, checks."""
 
+import numpy as np
+
 from ...core.engine import BackwardPass, needed_nodes
 from ...core.engine import count_dependencies as count
 from ...core.hooks import run_before
@@ -13,6 +15,7 @@ from .node import AccumulateGrad, Node
 from .seams import DOORS
 from .threads import in_another_thread
 
+_ARRAY = np.ndarray
 DEEP = 50
 """Passes nested deeper than a multiple of this continue in another thread, since Python limits the call depth in one."""
 
@@ -40,13 +43,14 @@ class FullPass(BackwardPass):
             self.tensors = True  # dual numbers may occur
         unfold = part or self.tensors or EXPECTED.data or self.watch is not None or state.anomaly
         self.deps = (count_dependencies if unfold else count)([node for (node, _), _ in roots])
-        if EXPECTED.data:  # the dict itself: a weak one is slow to say that it is empty
+        if EXPECTED.data:  # the dict itself: a WeakKeyDictionary is slow to tell that it is empty
             self.expected = expected_in(self.deps)
             self.tensors = self.tensors or self.expected is not None
         if part:
             wanted = dict.fromkeys(self.captures or (), False) | dict.fromkeys(self.only or (), True)
             self.needed = needed_nodes(self.deps, wanted)
-        if not (part or self.tensors) and self.watch is None:
+        self.ordinary = not (part or self.tensors) and self.watch is None
+        if self.ordinary:
             self.express = DOORS.loop
 
     def _seed(self, roots):

@@ -83,7 +83,7 @@ def kept(node, name, value):
 
 
 def restore(node, i, t):
-    """Saved tensor `i` as the user knew it, which moves as that did."""
+    """Saved tensor `i` as the user knows it, with its tangents."""
     out = _restored(node, i, t) if t._data.dtype.kind == "f" else t
     dual = THREAD.state.dual
     if dual is not None and out is not t:
@@ -178,11 +178,11 @@ extend(
     register_hook=register_hook,
     register_prehook=register_prehook,
     share_result=share_result,
-    rounds_numbers=False,  # whether a number beside halves becomes one first
-    skips_undefined=True,  # with no gradient coming in, none goes out and the rule is not asked
-    whole_pass=None,  # what may do the work of the engine where this node is all there is between a root and the leaves
-    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without a copy
-    widens=True,  # whether halves are computed in single precision
+    rounds_numbers=False,  # whether a number next to float16 is rounded to float16 first
+    skips_undefined=True,  # without an incoming gradient none goes out, and the rule does not run
+    whole_pass=None,  # replaces the engine if this node is all there is between a root and the leaves
+    fresh=False,  # whether the gradients are arrays that nothing else holds, so that a leaf may keep one without copying
+    widens=True,  # whether float16 is computed in single precision
 )
 for _fn in (register_hook, register_prehook):
     _fn.__qualname__ = "Node." + _fn.__name__

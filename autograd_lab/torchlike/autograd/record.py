@@ -86,6 +86,15 @@ def forward_of(rule, arrays):
     return rule.forward
 
 
+def record_all(state, rule, inputs, data, args=(), fold=None):
+    """The core's function of this name, for a rule whose last inputs may be indices or masks, which have no edge."""
+    edges, needs = NO_EDGE, 0
+    if state.grad:
+        edges = edges_of(inputs[: rule.operands])
+        needs = wanted(edges)
+    return record(state, rule, inputs, edges, needs, data, args, fold)
+
+
 def node_for(rule, edges, inputs, outputs, args=(), fold=None):
     """A node of class `rule` that keeps what the rule says it saves."""
     saved = planned(rule, inputs, outputs, wanted(edges)) if rule.save_plan else ()
@@ -224,7 +233,7 @@ def overwrite(state, rule, inputs, data, node, name, args):
     write(target, data)
     if node is not None:
         refresh_results(node, rule, target)
-        rebase_history(target, node)
+        rebase_history(target, node)  # event: inplace recorded
     if after is not None:
         after(node)
     if state.special:
@@ -233,7 +242,9 @@ def overwrite(state, rule, inputs, data, node, name, args):
 
 
 def overwriting(state, rule, inputs, data, node, args):
-    """Memory is about to be written while something unusual goes on. Gives what moves the tangent afterwards, or None."""
+    """Memory is about to be written while something unusual is going on. Returns a function that updates the tangent afterwards, or
+    None.
+    """
     target = inputs[0]
     if state.mutation is not None and target._box is not None and target._box is not INFERENCE:
         state.mutation.before_write(target)
@@ -274,7 +285,7 @@ def write(target, data):
             # NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own.
             memory = target._data = memory.copy()
         np.copyto(memory, data, casting="unsafe")
-    bump_version(target)
+    bump_version(target)  # event: inplace
 
 
 def finish_inplace(state, rule, inputs, target, node, name, args=()):

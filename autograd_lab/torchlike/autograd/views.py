@@ -193,7 +193,8 @@ def set_history(t, node):
 
 def copy_slices(base, t, inner):
     """The history of `base`, whose view `t` was overwritten by the operation of the node `inner`."""
-    node = make_node(CopySlices, (edge_of(base), *inner._edges[1:]), place_in(base, t))
+    edges = edge_of(base), *inner._edges[1:]
+    node = make_node(CopySlices, edges, place_in(base, t))  # event: edge CopySlices
     node.inner, node.seen_as = inner, None
     node.overlaps = shares_places(t) or shares_places(base)
     node.saved = (None,)  # so that the node is asked for what the operation inside saved
@@ -261,7 +262,7 @@ class CopySlices(core.CopySlices):
     def unpack(self, tensors):
         Node.unpack(self, tensors)  # raises if this node was freed
         values = type(self.inner).unpack(self.inner, tensors)
-        # A result that was saved is the view as it was then: its history is that of the view, as long as that is in use.
+        # A saved result is the view as it was then: it has the view's history, as long as the view is in use.
         node = self.seen_as() if tensors and self.seen_as is not None else None
         if node is not None:
             for i, t in enumerate(values):
@@ -270,7 +271,9 @@ class CopySlices(core.CopySlices):
         return values
 
     def vjp(self, g, *values):
-        if self.overlaps:  # g could not be laid out so, nor its slice be written back: elements share places
+        if (
+            self.overlaps
+        ):  # g could not be laid out like this, nor its slice written back: elements share memory
             raise overlap_error()
         whole, part = copied(g, *self.args)
         first, *rest = self.through_inner(part, values)

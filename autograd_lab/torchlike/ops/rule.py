@@ -55,16 +55,16 @@ extend(
     refuse_jvp=classmethod(refuse_jvp),
     elementwise=False,  # whether each element of the result is made of one element of each operand
     floats=False,  # for `binary`: whether integers are computed in the default float (true division)
-    integer=False,  # for `unary`: whether the operation is defined on integers; else they are computed in the default float
+    integer=False,  # for `unary`: whether the operation is defined on integers; otherwise they are computed in the default float
     layout=None,  # what lays out the result in memory, if otherwise than NumPy does: a function of result and first operand
     makes_bool=False,  # whether the result is boolean, whatever the operands are
-    no_jvp="",  # what PyTorch calls the operation, if it has no forward mode for it
+    no_jvp="",  # PyTorch's name of the operation, if that has no forward mode
     operands=None,  # how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
-    refuse=None,  # for `binary`: raises an error for operands of mixed types that have no meaning
+    refuse=None,  # for `binary`: raises an error for meaningless combinations of types
     results={},  # {name: output number} of what is saved of an output other than the first
     saves_rest=False,  # whether the last of `saves` stands for all inputs from there on
-    tangent=None,  # of an operand and its tangent, that of the result: where the VJP, not linear in g, does not tell
-    with_number=None,  # for `binary`: what a number as second operand means in a formula
+    tangent=None,  # from an operand and its tangent, the result's tangent: for a VJP that is not linear in g
+    with_number=None,  # for `binary`: the meaning of a number as second operand in a formula
 )
 _init_subclass, _planned = Rule.__init_subclass__.__func__, Rule.planned.__func__
 
@@ -301,7 +301,7 @@ def _mixed_binary(rule, input, other):
         x, y = number_operand(x, other, rule.floats)
         if y is NotImplemented:
             return NotImplemented
-        if input._data.dtype is HALF:  # the number may be beyond its range
+        if input._data.dtype is HALF:  # the number may be out of its range
             forward = in_single(forward, rule.rounds_numbers)
     return record_all(state, rule, (input, other), compute(state, forward, x, y), rule.default_args, fold)
 

@@ -143,7 +143,7 @@ class UsedUp(CompiledFunctionBackwardOfOne):
     """
 
     __slots__ = ("leaves",)
-    fold = versions = kept = watched = results = None  # type: ignore[assignment]
+    broadcast = versions = kept = watched = results = None  # type: ignore[assignment]
     args, saved, n_outputs = (), _KEPT, 1  # type: ignore[assignment]
 
     @property
@@ -202,7 +202,7 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
             node = new(rule)
             node._next = tuple([t._edge or find_edge(t) for t in tensors])
             node.priority = count_down()
-            node.hooks = node.fold = node.versions = None
+            node.hooks = node.broadcast = node.versions = None
             node.args = ()
             node.saved = _KEPT
             node.n_outputs = n

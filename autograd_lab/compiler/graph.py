@@ -353,6 +353,6 @@ def stand_in(rule: type, args: tuple, needs: tuple) -> Any:
     node.args = args
     node._next = tuple([object() if needed else NO_EDGE for needed in needs])
     node.saved = ()
-    node.fold = node.hooks = node.versions = None
+    node.broadcast = node.hooks = node.versions = None
     node.priority = 0
     return node

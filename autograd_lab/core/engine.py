@@ -111,7 +111,7 @@ class BackwardPass:
         grads = self._vjp(rule, node, slots, values)  # event: vjp, accumulate
         if type(grads) is not tuple:
             grads = (grads,)
-        if node.fold is not None:
+        if node.broadcast is not None:
             grads = unbroadcast(node, grads)
         if watch is not None:
             watch.applied(self, node, slots, grads)

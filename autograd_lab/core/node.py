@@ -60,7 +60,7 @@ class Node(metaclass=NodeType):
     _next      the edges of its operands: where their gradients go, NO_EDGE where none is wanted. For y + 1 or exp(y) just the node of y: a
                tuple around it would double what Python's garbage collector traverses in a long chain
     args       plain values its rule needs, named by `keeps`
-    fold       None, or for each operand the (shape, dtype) that broadcasting or promotion changed
+    broadcast  None, or the (shape, dtype) of each operand, if broadcasting or promotion changed one of them
     hooks      None, or what the user registered (see hooks.py)
     priority   minus the creation number
     saved      the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
@@ -76,9 +76,9 @@ class Node(metaclass=NodeType):
     (tensor(10.), None)
     """
 
-    __slots__ = ("__weakref__", "_next", "args", "fold", "hooks", "priority", "saved", "versions")
+    __slots__ = ("__weakref__", "_next", "args", "broadcast", "hooks", "priority", "saved", "versions")
 
-    fold: tuple | None
+    broadcast: tuple | None
     inputs: tuple = ("self",)
     saves: tuple = ()  # names of `saved`, as in PyTorch's _saved_<name>
     keeps: tuple = ()  # names of `args`, likewise
@@ -212,7 +212,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
     variable: Tensor
     _next = saved = args = ()
-    versions = fold = None
+    versions = broadcast = None
     kind = "accumulate"
     # Read when it becomes ready: the first to be ready is the first to run.
     priority = property(lambda _: _first_of_all())
@@ -248,7 +248,7 @@ class AccumulateGrad(Node):
 CLASSES["AccumulateGrad"] = AccumulateGrad
 
 
-def make_node(rule, edges, args=(), saved=(), fold=None):
+def make_node(rule, edges, args=(), saved=(), broadcast=None):
     """Make a node of class `rule`: the one place where nodes are made, except those of leaves.
 
     edges   one for each operand, or just the node of the first if the others lead nowhere
@@ -259,7 +259,7 @@ def make_node(rule, edges, args=(), saved=(), fold=None):
     node.priority = count_down()
     node.args = args
     node.saved = saved
-    node.fold = fold
+    node.broadcast = broadcast
     node.hooks = node.versions = None
     if saved:
         save(node, saved)

@@ -40,21 +40,21 @@ def apply(rule, inputs, *args):
     return record_all(state, rule, inputs, data, args)
 
 
-def record_all(state, rule, inputs, data, args=(), fold=None):
+def record_all(state, rule, inputs, data, args=(), broadcast=None):
     """`record`, for operands whose edges are not known yet."""
     edges, needs = NO_EDGE, 0
     if state.grad:
         edges = edges_of(inputs)
         needs = wanted(edges)
-    return record(state, rule, inputs, edges, needs, data, args, fold)
+    return record(state, rule, inputs, edges, needs, data, args, broadcast)
 
 
-def record(state, rule, inputs, edges, needs, data, args=(), fold=None):
+def record(state, rule, inputs, edges, needs, data, args=(), broadcast=None):
     """Wrap the result `data` of an operation and make its node, if one is wanted. Returns the Tensor.
 
-    edges   where the gradients of the operands go
-    needs   which of them lead somewhere (see `wanted`)
-    fold    for each operand its (shape, dtype), if broadcasting or promotion changed one of them
+    edges      where the gradients of the operands go
+    needs      which of them lead somewhere (see `wanted`)
+    broadcast  the (shape, dtype) of each operand, if broadcasting or promotion changed one of them
     """
     out = new(DOORS.tensor)
     out._data = data
@@ -62,7 +62,7 @@ def record(state, rule, inputs, edges, needs, data, args=(), fold=None):
     if needs:
         kept = with_shapes(rule, inputs, args) if rule.shape_names else args
         saved = planned(rule, inputs, (out,), needs) if rule.save_plan else ()
-        out._edge = node = make_node(rule, edges, kept, saved, fold)
+        out._edge = node = make_node(rule, edges, kept, saved, broadcast)
     else:
         out._edge = NO_EDGE  # event: const
     if state.special:

@@ -130,7 +130,7 @@ def binary(op):
         forward, args = rule.forward, rule.default_args
 
         def call(input, other):
-            state, fold = THREAD.state, None
+            state, broadcast = THREAD.state, None
             x = input._data
             kind = x.dtype
             if kind is not SINGLE and kind is not DOUBLE:
@@ -140,7 +140,7 @@ def binary(op):
                 if kind is not y.dtype:
                     return DOORS.mixed(rule, input, other)
                 if x.shape != y.shape:
-                    fold = (x.shape, kind), (y.shape, kind)
+                    broadcast = (x.shape, kind), (y.shape, kind)
                 eb = other._edge or edge_of(other)
             elif type(other) is float and not state.formula:
                 y, eb = other, NO_EDGE
@@ -152,7 +152,7 @@ def binary(op):
                 ea = input._edge or edge_of(input)
                 edges = (ea, eb) if eb is not NO_EDGE or type(ea) is tuple else ea
                 needs = (ea is not NO_EDGE) | (eb is not NO_EDGE) << 1
-            return record(state, rule, (input, other), edges, needs, data, args, fold)
+            return record(state, rule, (input, other), edges, needs, data, args, broadcast)
 
         def call_(input, other):
             return apply_inplace(rule, (input, other), *args)
@@ -176,8 +176,8 @@ def mixed(rule, *operands):
     arrays = [t._data if isinstance(t, Tensor) else t for t in operands]
     state = THREAD.state
     data = state.run(rule.forward, *arrays)
-    fold = tuple([(np.shape(x), getattr(x, "dtype", data.dtype)) for x in arrays])
-    return record_all(state, rule, operands, data, rule.default_args, fold)
+    broadcast = tuple([(np.shape(x), getattr(x, "dtype", data.dtype)) for x in arrays])
+    return record_all(state, rule, operands, data, rule.default_args, broadcast)
 
 
 def compute(state, forward, x, y):

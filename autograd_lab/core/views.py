@@ -138,6 +138,6 @@ class CopySlices(Node):
         whole[...] = g
         sent = self.inner.vjp(part.copy(), *values)
         sent = sent if isinstance(sent, tuple) else (sent,)
-        first, *rest = sent if self.inner.fold is None else unbroadcast(self.inner, sent)
+        first, *rest = sent if self.inner.broadcast is None else unbroadcast(self.inner, sent)
         part[...] = 0 if first is None else first
         return whole, *rest

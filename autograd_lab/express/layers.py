@@ -51,7 +51,7 @@ def linear(input, weight, bias=None):
     count_down()  # the number of TBackward0
     node.priority = count_down()
     node.args = y, x.shape, x.strides
-    node.fold = node.hooks = None
+    node.broadcast = node.hooks = None
     if edge is NO_EDGE:
         node.saved = input, None
         node.versions = None if seen is None or not seen[0] else (seen[0], 0)
@@ -97,7 +97,7 @@ class Layer(Fused):
         turn._next = (leaf,)
         turn.priority = self.priority + 1
         turn.args = turn.saved = ()
-        turn.fold = turn.hooks = turn.versions = None
+        turn.broadcast = turn.hooks = turn.versions = None
         if self.saved is not FREED and self.saved[1] is not None:
             input, weight = self.saved
             turned = wrap(y, None, weight._shared_box())  # as `make_view` would have made it at that time
@@ -128,7 +128,7 @@ def relu(input):
     node._next = (edge,) if type(edge) is tuple else edge
     node.priority = count_down()
     node.args = ()
-    node.fold = node.hooks = node.versions = None
+    node.broadcast = node.hooks = node.versions = None
     node.saved = (wrap(data, NO_EDGE, out._box),)
     return out
 
@@ -165,7 +165,7 @@ def cross_entropy(input, target, reduction, ignore_index):
     node._next = (edge,)
     node.priority = count_down()
     node.args = reduction, ignore_index
-    node.fold = node.hooks = None
+    node.broadcast = node.hooks = None
     node.saved = log_p, target
     seen = target._box
     node.versions = None if seen is None or not seen[0] else (0, seen[0])
@@ -205,7 +205,7 @@ class CrossEntropy(Fused):
         first.priority = self.priority + 1
         first.args = _ALONG_CLASSES
         first.saved = FREED
-        first.fold = first.hooks = first.versions = None
+        first.broadcast = first.hooks = first.versions = None
         if self.saved is not FREED:
             log_p, target = self.saved
             result = wrap(log_p, NO_EDGE, [0])

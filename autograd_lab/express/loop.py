@@ -81,7 +81,7 @@ def loop(run):
                 grads = in_single(node.vjp)(g, *node.unpack(False))
             else:
                 grads = node.vjp(g, *node.unpack(False)) if saved else node.vjp(g)
-            if node.fold is not None:
+            if node.broadcast is not None:
                 grads = unbroadcast(node, grads)
             if saved and not keep:
                 node.release()

@@ -66,7 +66,7 @@ def written_out(rule, forward):
         node._next = (ea, eb) if eb is not NO_EDGE or type(ea) is tuple else ea
         node.priority = count_down()
         node.args = args
-        node.fold = node.hooks = node.versions = None
+        node.broadcast = node.hooks = node.versions = None
         if plan:
             needs = (ea is not NO_EDGE) | (eb is not NO_EDGE) << 1
             node.saved = input if needs & keep_a else None, other if needs & keep_b else None

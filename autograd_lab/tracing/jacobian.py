@@ -63,7 +63,7 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
             for g in basis:
                 grads = node.vjp(g, *values)
                 grads = grads if isinstance(grads, tuple) else (grads,)
-                if node.fold is not None:
+                if node.broadcast is not None:
                     grads = unbroadcast(node, grads)
                 for i, one in enumerate(grads[:wanted]):
                     column = found[i]

@@ -154,7 +154,7 @@ class _Pass:
             watch.applying(self, node, slots)
             grads = rule.vjp(node, slots[0] if node.plain else slots, *values)
             grads = grads if isinstance(grads, tuple) else (grads,)
-            if node.fold is not None:
+            if node.broadcast is not None:
                 grads = unbroadcast(node, grads)
         watch.applied(self, node, slots, grads)
         messages = []

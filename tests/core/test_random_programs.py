@@ -93,7 +93,7 @@ def by_all_paths(node, nr, g, found):
     grads[nr] = g
     results = node.vjp(g if node.plain else grads, *node.unpack(True))
     results = results if isinstance(results, tuple) else (results,)
-    if node.fold is not None:
+    if node.broadcast is not None:
         results = unbroadcast(node, results)
     for (fn, number), part in zip(node.next_functions, results, strict=True):
         if fn is not None and part is not None:

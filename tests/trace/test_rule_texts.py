@@ -136,7 +136,7 @@ class Watcher:
             sent = (None,) * len(node._edges)
         self.structures(node, values, given, outputs[0]._data)
         sent = sent if isinstance(sent, tuple) else (sent,)
-        if node.fold is not None:
+        if node.broadcast is not None:
             sent = unbroadcast(node, sent)
         rest |= {"g": gs[0]} | {f"g{k}": 0.0 if g is None else g for k, g in enumerate(gs)}
         rest["gs"] = [np.zeros(t._data.shape) if g is None else g for t, g in zip(outputs, gs, strict=True)]

@@ -306,7 +306,7 @@ class Level:
         node = node_for(rule, edges, inputs, (out,), args)
         arrays = [t._data for t in inputs[: rule.operands]]
         if any(x.shape != out._data.shape or x.dtype is not out._data.dtype for x in arrays):
-            node.fold = tuple([(x.shape, x.dtype) for x in arrays])
+            node.broadcast = tuple([(x.shape, x.dtype) for x in arrays])
         out._edge = node
         return inputs, out
 
@@ -786,7 +786,7 @@ def _saved_by(node, outputs):
 
 _SINK = new(Node)
 _SINK._next = _SINK.args = _SINK.saved = ()
-_SINK.fold = _SINK.hooks = _SINK.versions = None
+_SINK.broadcast = _SINK.hooks = _SINK.versions = None
 _SINK.priority = 0
 """Where the gradients of a vjp would go that is only differentiated. It has no creation number: importing this page makes no node."""
 
@@ -901,7 +901,7 @@ def _run(node, slots):
     sent = in_formula(
         rule, recorded_vjp(rule), node, slots[0] if node.plain else slots, *rule.unpack(node, True)
     )
-    if node.fold is not None:
+    if node.broadcast is not None:
         return unbroadcast(node, sent)
     return sent if isinstance(sent, tuple) else (sent,)
 

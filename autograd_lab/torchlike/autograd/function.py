@@ -237,7 +237,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 _ENGINE_NAMES = frozenset((
-    "_edges", "_next", "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "saved_tensors",
+    "_edges", "_next", "broadcast", "hooks", "n_outputs", "next_functions", "plain", "priority", "saved_tensors",
     "skips_undefined",
 ))  # fmt: skip
 
@@ -408,7 +408,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         put(ctx, "_next", tuple(edges) if recorded else ())
         put(ctx, "priority", count_down())
         put(ctx, "hooks", None)
-        put(ctx, "fold", None)
+        put(ctx, "broadcast", None)
         ctx.saved = ctx.args = ctx._kept = ()
         ctx.versions = None
         ctx._operands = operands
@@ -675,7 +675,7 @@ class DelayedError(Node):
         self._next = tuple(edges)
         self.priority = count_down()
         self.saved = self.args = ()
-        self.versions = self.fold = self.hooks = None
+        self.versions = self.broadcast = self.hooks = None
         created(self)
 
     def name(self):

@@ -86,21 +86,21 @@ def forward_of(rule, arrays):
     return rule.forward
 
 
-def record_all(state, rule, inputs, data, args=(), fold=None):
+def record_all(state, rule, inputs, data, args=(), broadcast=None):
     """The core's function of this name, for a rule whose last inputs may be indices or masks, which have no edge."""
     edges, needs = NO_EDGE, 0
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
         needs = wanted(edges)
-    return record(state, rule, inputs, edges, needs, data, args, fold)
+    return record(state, rule, inputs, edges, needs, data, args, broadcast)
 
 
-def node_for(rule, edges, inputs, outputs, args=(), fold=None):
+def node_for(rule, edges, inputs, outputs, args=(), broadcast=None):
     """A node of class `rule` that keeps what the rule says it saves."""
     saved = planned(rule, inputs, outputs, wanted(edges)) if rule.save_plan else ()
     if rule.saves_rest:
         saved += tuple(inputs[len(rule.inputs) :])
-    return make_node(rule, edges, with_shapes(rule, inputs, args), saved, fold)
+    return make_node(rule, edges, with_shapes(rule, inputs, args), saved, broadcast)
 
 
 def apply_views(rule, x, parts, creation, *args):

@@ -290,7 +290,7 @@ class CopySlices(core.CopySlices):
         vjp = recorded_vjp(rule) if isinstance(part, Variable) else rule.vjp
         results = in_formula(rule, vjp, inner, piece if inner.plain else [piece], *values)
         results = results if isinstance(results, tuple) else (results,)
-        return results if inner.fold is None else unbroadcast(inner, results)
+        return results if inner.broadcast is None else unbroadcast(inner, results)
 
 
 CLASSES["ViewMeta"] = ViewMeta

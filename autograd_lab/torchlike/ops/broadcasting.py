@@ -284,8 +284,8 @@ def where(condition, input=None, other=None):
         data = np.where(c, x, y).astype(meeting, copy=False)
     except ValueError:
         raise broadcast_error([c, x, y]) from None
-    fold = (x.shape, x.dtype), (y.shape, y.dtype)
-    return record_all(state, WhereBackward0, (a, b, condition), data, (), fold)
+    broadcast = (x.shape, x.dtype), (y.shape, y.dtype)
+    return record_all(state, WhereBackward0, (a, b, condition), data, (), broadcast)
 
 
 @method(name="where")
@@ -867,8 +867,8 @@ class LdexpBackward0(Rule):
 
 def _zeros(node, i, g):
     """Zeros for operand `i`, in its shape as in PyTorch, which shows if the user calls the node."""
-    if THREAD.state.calling and node.fold is not None:
-        return wrap(np.zeros(node.fold[i][0], g._data.dtype)[()])
+    if THREAD.state.calling and node.broadcast is not None:
+        return wrap(np.zeros(node.broadcast[i][0], g._data.dtype)[()])
     return both.zeros_like(g)
 
 

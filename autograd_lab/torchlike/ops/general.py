@@ -56,8 +56,8 @@ def call_for_all(rule, inputs, *args):
         inputs = (*inputs, *extras)
     if rule.layout is not None:
         data = rule.layout(data, arrays[0])
-    fold = _fold(inputs[: rule.operands], data)
-    return record_all(state, rule, inputs, data, args, fold), *extras
+    broadcast = _broadcast(inputs[: rule.operands], data)
+    return record_all(state, rule, inputs, data, args, broadcast), *extras
 
 
 def gradients(rule, wanted, inputs, *args):
@@ -85,7 +85,7 @@ def gradients(rule, wanted, inputs, *args):
     return tuple([out if w else None for out, w in zip(outputs, wanted, strict=True)])
 
 
-def _fold(operands, data):
+def _broadcast(operands, data):
     """What the engine must undo: operands of different types were promoted to one type."""
     if all(t is None or t._data.dtype is data.dtype for t in operands):
         return None

@@ -97,7 +97,7 @@ def reduce_as(rule, input, dtype, *args):
         return apply(rule, (input,), *args)
     out = apply(rule, (follow(wrap(x.astype(dtype), edge_of(input)), input),), *args)
     if out._edge is not NO_EDGE:
-        out._edge.fold = ((x.shape, x.dtype),)
+        out._edge.broadcast = ((x.shape, x.dtype),)
     return out
 
 

@@ -280,13 +280,13 @@ def _mixed_unary(rule, input):
 
 def _mixed_binary(rule, input, other):
     state, x = THREAD.state, input._data
-    fold, forward = None, rule.forward
+    broadcast, forward = None, rule.forward
     if isinstance(other, Variable):
         y = other._data
         if rule.refuse is not None and x.dtype is not y.dtype:
             rule.refuse(input, other)
         if x.dtype is not y.dtype or x.shape != y.shape:
-            fold = (x.shape, x.dtype), (y.shape, y.dtype)
+            broadcast = (x.shape, x.dtype), (y.shape, y.dtype)
         meeting = meet(x, y) if x.dtype is not y.dtype else x.dtype
         if rule.floats and meeting.kind != "f":
             meeting = Defaults.np
@@ -303,7 +303,9 @@ def _mixed_binary(rule, input, other):
             return NotImplemented
         if input._data.dtype is HALF:  # the number may be out of its range
             forward = in_single(forward, rule.rounds_numbers)
-    return record_all(state, rule, (input, other), compute(state, forward, x, y), rule.default_args, fold)
+    return record_all(
+        state, rule, (input, other), compute(state, forward, x, y), rule.default_args, broadcast
+    )
 
 
 def compute(state, forward, x, y):
@@ -350,10 +352,10 @@ def pointwise(rule, inputs, *args, floats=False):
         raise broadcast_error(arrays) from None
     if data.ndim > 1:
         data = elementwise(data, *arrays)
-    fold = None
+    broadcast = None
     if any(x.dtype is not data.dtype or x.shape != data.shape for x in arrays):
-        fold = tuple([(x.shape, x.dtype) for x in arrays])
-    return record_all(state, rule, inputs, data, args, fold)
+        broadcast = tuple([(x.shape, x.dtype) for x in arrays])
+    return record_all(state, rule, inputs, data, args, broadcast)
 
 
 def common_type(arrays):
@@ -474,7 +476,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False, given=None):
         kept = target, given.item() if isinstance(given, np.generic) else given
     node = inplace_node(state, rule, kept, args)
     if node is not None and (not same or any(x.shape != data.shape for x in arrays)):
-        node.fold = tuple([(x.shape, x.dtype) for x in arrays])
+        node.broadcast = tuple([(x.shape, x.dtype) for x in arrays])
     return overwrite(state, rule, inputs, data, node, rule.op + "_", args)
 
 

@@ -76,6 +76,11 @@ def pytest_collection() -> Iterator[object]:
         gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let everything be collected at the end: what is frozen outlives PyTorch's modules, and complains."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Iterator[list[pytest.Collector] | None]:
     """Choose strict or lax for each notebook, and mark what needs a browser."""

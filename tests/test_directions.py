@@ -70,9 +70,6 @@ STILL_TO_DO: set[tuple[str, str]] = set()
 """Imports against the order that are left: (file, what it imports). One that is gone has to go from here as well."""
 
 CIRCLES = {
-    frozenset({"torchlike.autograd", "torchlike.autograd.gradcheck"}): (
-        "torch.autograd.gradcheck is a function and a module by one name, which the folder has from the start; it calls autograd.grad"
-    ),
     frozenset({"course.feedback", "course.probe", "lab"}): (
         "a probe runs like a program of the student's, in which `lab` has been imported; nothing in course calls it"
     ),

@@ -134,7 +134,7 @@ class Teller:
 
     def error(self, e: Record) -> Told:
         if "of" in e:
-            return outside("the call was refused before a pass began", "torchlike.autograd")
+            return outside("the call was refused before a pass began", "torchlike.autograd.api")
         if not self.passes:
             return "", "Your program stopped here. No pass was under way."
         self.passes -= 1

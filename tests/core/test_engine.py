@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import autograd_lab as torch
-from autograd_lab.autograd import FullPass
+from autograd_lab.autograd.full_pass import FullPass
 from autograd_lab.autograd.node import AccumulateGrad
 from autograd_lab.ops.rule import RULES
 

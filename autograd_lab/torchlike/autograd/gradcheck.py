@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from ..random import rng_of
-from . import grad as _grad
+from .api import grad as _grad
 from .batch import Batch
 from .node import Node
 from .record import make_node

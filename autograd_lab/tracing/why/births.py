@@ -10,7 +10,7 @@ from ..trace import Record
 from .facts import Facts, Pass
 from .numbers import NORMALIZED, SOFTMAX, Column, Numbers
 
-_STEPS = 20_000  # at most so many places are examined, for all elements together
+_STEPS = 20_000  # at most this many places are examined, for all elements together
 
 
 class Birth(NamedTuple):

@@ -484,7 +484,7 @@ class Facts:
         return came
 
     def _cut(self, k: int, e: Record, a: int, b: int) -> str:
-        """What ended the gradient's path between a and b at event k, or ''. If a needed none, it ended before."""
+        """What ended the gradient's path between a and b at event k, or ''. If a needed no gradient, the path ended before."""
         if not self.needs(a, k):
             return ""
         kind = e["k"]

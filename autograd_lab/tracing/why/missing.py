@@ -181,7 +181,7 @@ def _idle_why(s: ast.Assign) -> str:
 
 
 def _frozen(q: Question, k: int) -> Why:
-    """Its flag was switched off at event k, and perhaps switched on again by something that has no effect."""
+    """Its flag was switched off at event k; an attempt to switch it on again may have had no effect."""
     facts, name = q.facts, q.name
     since = f"{name} does not require grad since {facts.statement(k)} switched that off"
     off = facts.at(k, "switched off here")
@@ -500,7 +500,7 @@ def has_nameless_leaf(q: Question, t: int) -> bool:
 
 
 def flag_last(q: Question, t: int, name: str) -> str:
-    """What to do about a leaf without a name, of which `name` was computed."""
+    """What to do about a leaf without a name, from which `name` was computed."""
     if "Parameter(" in q.facts.text(q.facts.maker[t]):
         return f"compute the numbers first and make the parameter last: {name} = nn.Parameter(...)."
     return f"make the numbers first and set the flag last: {name} = (...).requires_grad_()."

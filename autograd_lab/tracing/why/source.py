@@ -120,7 +120,7 @@ class Source:
         return []
 
     def decides(self, n: int, names: set[str], m: int) -> bool:
-        """Whether line m stands in an `if` or a loop that asks on line n, or asks for one of the names, whether to run it."""
+        """Whether line m is inside an `if` or a loop whose condition is on line n, or reads one of the names."""
         for tree in self.trees:
             for node in ast.walk(tree):
                 if not isinstance(node, ast.If | ast.While):
@@ -134,7 +134,7 @@ class Source:
         return False
 
     def updated(self, n: int) -> list[str]:
-        """What line n reads the `.grad` of to compute something new: p in `p = p - lr * p.grad`."""
+        """The expressions whose `.grad` line n reads to compute something new: p in `p = p - lr * p.grad`."""
         for s in self.statements():
             if s.lineno <= n <= (s.end_lineno or s.lineno) and isinstance(s, (ast.Assign, ast.Return)):
                 return [
@@ -242,7 +242,7 @@ class Patch:
         return self
 
     def dedented(self, n: int, by: int) -> Patch:
-        """Line n moves left by so many columns."""
+        """Line n moves left by `by` columns."""
         text = self.source.lines.get(n, "")
         self._now[n] = text[by:] if not text[:by].strip() else text
         return self

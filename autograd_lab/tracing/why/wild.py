@@ -113,7 +113,7 @@ _GROWS = {
     "linalg_vector_norm", "softplus", "log_sigmoid_forward", "logaddexp",
 }  # fmt: skip
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax", "logsumexp"}
-#: the user put it there.
+#: Operations that write what the user chose: a nan or inf that they write is on purpose.
 _CHOSEN = {
     "masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor",
 }  # fmt: skip

@@ -188,7 +188,7 @@ def _still_there(holders: list[tuple[str, Any]], namespace: dict[str, Any]) -> l
     return [(name, held) for name, held in holders if namespace.get(name) is held]
 
 
-@lru_cache(maxsize=10_000)  # mypy takes no class for hashable: hence the comment at its calls
+@lru_cache(maxsize=10_000)  # mypy considers no class hashable: hence the comment at its calls
 def _can_hold(kind: type) -> bool:
     return kind in (list, tuple, dict) or hasattr(kind, "named_parameters")
 

@@ -188,7 +188,7 @@ class Builder:
         for nr, t in enumerate(outs):  # what a Function computed without recording has history now
             record = self.tensors[t]
             record.update(node=n, output_nr=nr, name=record["name"] or name)
-            # Not the places of a maximum, nor what a Function marked; `recorded` says so where there are several results.
+            # Not the indices of a maximum, or what a Function marked: with several results, `recorded` says which.
             if record["dtype"].startswith(("float", "bfloat")) and (recorded is None or recorded[nr]):
                 record.update(requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
@@ -766,7 +766,7 @@ def _head(queue: list[tuple[int, int, int]]) -> Record:
 
 @lru_cache(maxsize=100)
 def name_of(dtype: Any) -> str:
-    """`dtype.name`, which NumPy puts together anew each time."""
+    """`dtype.name`, which NumPy builds anew each time."""
     return str(dtype.name)
 
 

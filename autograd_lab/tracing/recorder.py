@@ -2,7 +2,7 @@
 
 The core calls the methods of the watcher in `State.watch` of the thread; this module has the one that records.
 While the program runs, notes are only appended: the caller, and copies of numbers that may change. They become a trace
-(builder.py) when it is first looked at, so that recording costs the program as little as possible.
+(builder.py) when it is first used, so that recording costs the program as little as possible.
 """
 
 from __future__ import annotations

@@ -315,7 +315,7 @@ class Facts:
         return any(source.mentions(name) for source in self.code)
 
     def stepped(self, k: int) -> bool:
-        """Whether a write is that of an optimizer's step: a rule's name here, add_ and the like under PyTorch."""
+        """Whether an optimizer's step made a write: it has a rule's name here, add_ and the like under PyTorch."""
         op = self.events[k]["op"]
         return not op.endswith(("_", "=")) or re.search(r"\.step\(", self.text(k)) is not None
 

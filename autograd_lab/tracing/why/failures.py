@@ -1,7 +1,7 @@
 """The program stopped with one of autograd's errors: the lines that led to it.
 
-An error is never the cause by itself. One that follows from an earlier mistake (such as an AttributeError because .grad is None) is
-skipped here, and what made .grad None is the answer.
+An error is never the cause itself. One that follows from an earlier mistake (such as an AttributeError because .grad is None) is
+skipped here: then the answer is what made .grad None.
 """
 
 from __future__ import annotations

@@ -333,7 +333,7 @@ def _follows(q: Question, former: int, a: int, t: int) -> bool:
 
 
 def _renamed(q: Question, former: int, t: int, k: int) -> Why:
-    """The name of the leaf `former` stands for t since event k, or since an update before that."""
+    """Since event k, or since an update before it, the name of the leaf `former` means t."""
     facts = q.facts
     first = next((a for a in reversed(facts.ancestors(t)) if _follows(q, former, a, t)), t)
     if first != t:
@@ -386,7 +386,7 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
 
 
 def _takes_the_name(q: Question, hop: Hop, until: int) -> int | None:
-    """The tensor that has the name of the leaf hop.a since this cut, if that is what the cut is about."""
+    """The tensor that took over the name of the leaf hop.a at this cut, if that is what the cut is about."""
     facts = q.facts
     own = facts.trace.tensors[hop.a]["name"]
     if not facts.leaf(hop.a):

@@ -16,7 +16,7 @@ _PRODUCT = {"mul", "mm", "bmm", "matmul", "addmm", "mv", "dot", "linear", "baddb
 
 
 class Write(NamedTuple):
-    """A write that no version counter shows: its event, the tensors whose numbers it changed, and the means."""
+    """A write that no version counter shows: its event, the tensors whose numbers it changed, and how it wrote."""
 
     k: int
     changed: set[int]

@@ -201,7 +201,7 @@ class OpenPass(Watch):
 
     @guarded
     def handing(self, run, node, stage, grads, context=()) -> None:
-        """User code is about to be handed gradients."""
+        """User code is about to get gradients."""
         if self.quiet:
             self._begin(run)
         self._hand(run, (*grads, *context))

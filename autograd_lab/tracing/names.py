@@ -19,7 +19,7 @@ class Places:
     """Lines and names of instructions; each code object is parsed once, each of its places resolved once."""
 
     def __init__(self) -> None:
-        # by the ids of code objects, which are kept alive: hashing one takes time in proportion to its length
+        # by the ids of code objects, which are kept alive: hashing one takes linear time
         self._codes: dict[int, tuple[CodeType, list[Any]]] = {}
         self._found: dict[tuple[int, int], tuple[int, str]] = {}
 

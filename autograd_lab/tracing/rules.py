@@ -156,7 +156,7 @@ class Names:
 
 
 def names_of(trace: Trace) -> Names:
-    """What the formulas of a trace call its tensors; worked out once, and kept with the trace."""
+    """The names of a trace's tensors in formulas; computed once, and kept with the trace."""
     kept = vars(trace)
     if "_names" not in kept:
         kept["_names"] = Names(trace)

@@ -34,7 +34,7 @@ class Birth(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """The factor by which one node changed the size of a gradient: its derivative, or what went out over what came in."""
+    """The factor by which one node changed the size of a gradient: its derivative, or the outgoing gradient divided by the incoming one."""
 
     n: int
     by: float

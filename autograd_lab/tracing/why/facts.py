@@ -1,4 +1,4 @@
-"""What a trace says about tensors over time: what made them, which needed a gradient when, which passes ran, what cut the path."""
+"""What a trace says about tensors over time: what made them, which needed a gradient and when, which passes ran, what cut the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core of the lab: how autograd works, in pages to be read in the order of README.md.
+"""The core of the lab: how autograd works. README.md says in which order to read its pages.
 
 It runs alone, with NumPy: `import core as torch` provides what the first notebooks use.
 """

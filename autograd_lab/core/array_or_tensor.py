@@ -1,7 +1,7 @@
-"""Functions for formulas: given arrays they compute with NumPy, given Tensors they are recorded operations.
+"""Functions for formulas: on arrays they compute with NumPy, on Tensors they are recorded operations.
 
-A VJP is written once. In an ordinary pass its values are arrays; under create_graph they are Tensors, and each step is a node of
-its own that can be differentiated again. Operators (+ - * / @ **) and the methods .sum, .reshape need no help: both have them.
+A VJP is written once. In an ordinary pass its values are arrays; under create_graph they are Tensors, and each step makes a node
+that can be differentiated again. Operators (+ - * / @ **) and the methods .sum and .reshape need no help: both classes have them.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def constant(array, like):
 
 
 def masked(g, passes):
-    """`g` where the array `passes` is true and exactly zero elsewhere, also where an array `g` is inf or nan.
+    """`g` where the array `passes` is true, exactly zero elsewhere, even where an array `g` is inf or nan.
 
     >>> masked(np.array([1.0, np.inf]), np.array([True, False])).tolist()
     [1.0, 0.0]
@@ -60,7 +60,7 @@ def expand(x, shape):
         return x.expand(shape)
     if x.shape == shape:
         return x
-    out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
+    out = np.empty(shape, x.dtype)  # for small arrays faster than np.broadcast_to, and writable
     out[...] = x
     return out
 
@@ -74,7 +74,7 @@ def cast(g, dtype):
 
 def sum_to(g, shape):
     """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
-    lead = len(g.shape) - len(shape)  # dims that broadcasting put in front
+    lead = len(g.shape) - len(shape)  # dims that broadcasting added in front
     dims = [*range(lead), *[i + lead for i, n in enumerate(shape) if n == 1 != g.shape[i + lead]]]
     return (g.sum(tuple(dims)) if dims else g).reshape(shape)
 

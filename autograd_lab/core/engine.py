@@ -1,9 +1,9 @@
 """The reverse pass: gradients flow from the roots to the leaves.
 
 A node may run only when everything that uses its output has sent its message, or it would pass on half a gradient. So
-the engine first counts, for each node, how many messages it must wait for. Then it takes, again and again, the ready
-node that was created last (accumulators before all others), lets its rule turn the incoming gradient into one per
-operand, and delivers these. Messages for the same place are added up on arrival.
+the engine first counts, for each node, how many messages it must wait for. Then it repeats: take the ready node that was
+created last (accumulators before all others), let its rule turn the incoming gradient into one per operand, and deliver
+these. Messages for the same place are added up on arrival.
 
     count    deps[node] = how many edges of this graph lead to it
     seed     the gradient of each root with respect to itself
@@ -175,7 +175,7 @@ class BackwardPass:
             self.captured[place] = slots[nr]
 
     def with_tensor_hooks(self, node, nr, table, g):
-        """The result of the hooks in `table` for the gradient `g` of output `nr` of a node."""
+        """Run the hooks in `table` on the gradient `g` of output `nr` of a node. Returns the result."""
         if self.watch is not None:
             self.watch.handing(self, node, "tensor", (g,), ())
         after = run_tensor_hooks(table, as_tensor(g))
@@ -205,9 +205,9 @@ def count_dependencies(roots):
 
 
 def needed_nodes(deps, wanted):
-    """{node: whether it must run} for the nodes of a pass that goes to some nodes only; no others get messages.
+    """{node: whether it must run} for a pass to selected nodes; nodes that are not in it get no messages.
 
-    A node must run if a wanted one lies behind it. `wanted` says of these whether they run, or get their messages and stop.
+    A node must run if a wanted one lies behind it. `wanted` says whether these run themselves, or only collect their messages.
     """
     users = {}
     for node in deps:
@@ -250,7 +250,7 @@ extend(Tensor, backward=backward)
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False):
     """The gradients of a Tensor with respect to some, as a tuple; no `.grad` is touched (torch.autograd.grad).
 
-    Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` is set, which gives None there.
+    Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` is set: then that gradient is None.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> (slope,) = grad(x**3, x, create_graph=True)

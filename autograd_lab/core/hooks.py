@@ -1,8 +1,8 @@
-"""Hooks: the user's functions that see gradients pass, and may change them.
+"""Hooks: functions of the user's that see gradients pass, and may change them.
 
-Tensor hooks live on the node that made the tensor, so a hook registered before an in-place operation stays with the old value; those of a
-leaf live on the leaf. They run before the node, each on the result of the previous one; then retain_grad stores the gradient of a computed
-tensor in `.grad`.
+Tensor hooks live on the node that made the tensor, so a hook registered before an in-place operation stays with the old value; a leaf has
+its own. They run before the node, each on the result of the previous one; then retain_grad stores the gradient of a computed tensor in
+`.grad`.
 """
 
 import itertools
@@ -92,7 +92,7 @@ def register_hook(self, hook):
             meta.hooks = HookDict()
             node, _ = pair_of(edge_of(self))
             if node is not None:
-                node._hooks()  # so that the engine looks for them
+                node._hooks()  # now the engine looks for them
         return CLASSES["RemovableHandle"](meta.hooks, hook)
     table = dict(fn._hooks().tensor)
     if self.output_nr not in table:
@@ -153,7 +153,7 @@ def run_before(run, node, slots):
 
 
 def run_tensor_hooks(hooks, g):
-    """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it."""
+    """Pass `g` (a Tensor or None) through each tensor hook in turn. Returns the result."""
     for fn in list(hooks.values()):
         result = fn(g)
         g = g if result is None else result

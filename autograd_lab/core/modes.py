@@ -1,7 +1,7 @@
 """The switches: whether operations are recorded, and who watches. One State for each thread.
 
-Operations read two of them. `grad` says whether to record. `special` is set while anything unusual goes on, such as a
-watcher: without it no operation looks any further.
+Operations read two of them. `grad` says whether to record. `special` is set while anything unusual is going on, such as
+watching; while it is not, operations check nothing else.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ class State:
 
     formula  whether the formula of a VJP is running and being recorded
     grad     whether operations are recorded
-    special  whether anything unusual goes on
-    watch    the watcher that is told of everything (see watch.py), or None
+    special  whether anything unusual is going on
+    watch    the watcher that hears of everything (see watch.py), or None
     run      run(fn, *args) calls a function of NumPy without its warnings: PyTorch does not warn of 1/0 and overflow
     """
 
@@ -45,7 +45,7 @@ class State:
         return self.grad
 
     def set_grad(self, on):
-        """Switch recording on or off, telling the watcher if there is one."""
+        """Switch recording on or off, and tell the watcher if there is one."""
         if on != self.grad:
             self.grad = on  # event: mode
             if self.watch is not None:

@@ -28,7 +28,7 @@ FREED_TEXT = (
 
 
 class Freed(tuple):
-    """The `saved` of a node whose values were freed. Not empty, so that reading them is noticed."""
+    """The `saved` of a node whose values were freed. Not empty, so that a read is noticed."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ class Node(metaclass=NodeType):
     keeps: tuple = ()  # names of `args`, likewise
     shows: tuple = ()  # further names that can be read as _saved_<name>
     save_plan: tuple = ()  # where each of `saves` comes from, and which gradients need it; see rule.py
-    plain = True  # one output, and `vjp` takes its gradient; the others have `n_outputs`, and take a list
+    plain = True  # one output, and `vjp` takes its gradient; other nodes have `n_outputs`, and take a list
     kind = "op"
 
     def vjp(self, g, *saved):
@@ -118,7 +118,7 @@ class Node(metaclass=NodeType):
         return values
 
     def refuse_overwritten(self, i, t, expected):
-        """Raise RuntimeError, for saved tensor `i`, which is `t`, was overwritten since it was saved at version `expected`."""
+        """Raise RuntimeError: saved tensor `i`, which is `t`, was overwritten after it was saved at version `expected`."""
         nr = self.result_number(i)
         fn, number = (self, nr) if nr is not None else (t.grad_fn, 0)
         which = f", which is output {number} of {fn.name().removesuffix('Backward0')}," if fn else ""
@@ -152,7 +152,7 @@ class Node(metaclass=NodeType):
     # -- what the user sees ---------------------------------------------------------------------------
 
     def unfold(self):
-        """The node to show: a node that combines two, for speed, is split now."""
+        """The node to show: one that combines two nodes for speed is split now."""
         return self
 
     def name(self):
@@ -178,7 +178,7 @@ class Node(metaclass=NodeType):
         return self._edges[i] is not NO_EDGE
 
     def __call__(self, g):
-        """Run the rule by hand: the gradient of the output in, as a Tensor; one per operand out, None where none is wanted.
+        """Run the rule by hand: takes the gradient of the output as a Tensor, returns one per operand (None if it wants none).
 
         Only the rule runs: summing a gradient over the dims along which its operand was broadcast is the engine's job.
         """

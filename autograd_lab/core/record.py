@@ -133,7 +133,7 @@ def apply_inplace(rule, inputs, *args):
 def inplace_node(rule, inputs, args, dtype):
     """The node of an operation that is about to overwrite its first operand; None if no gradient is wanted.
 
-    It saves a copy of what is overwritten. Were it to hold the tensor itself, neither could ever be freed.
+    It saves a copy of what is overwritten: if it held the tensor itself, neither could ever be freed.
     """
     edges = edges_of(inputs)
     needs = wanted(edges)
@@ -146,7 +146,7 @@ def inplace_node(rule, inputs, args, dtype):
     return make_node(rule, edges, with_shapes(rule, inputs, args), saved, tuple(shapes))
 
 
-# -- telling of it ----------------------------------------------------------------------------------------
+# -- telling the watcher ----------------------------------------------------------------------------------
 
 
 def finish(state, rule, inputs, outputs, node, args):

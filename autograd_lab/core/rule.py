@@ -1,7 +1,7 @@
 """What a rule is, and how one becomes a function and a method.
 
 A rule is the class of the nodes it makes: `forward` computes with NumPy, `vjp` sends a gradient back. The decorators below turn a
-rule into the functions a user calls, so that a new operation is one class and nothing else needs editing.
+rule into the functions a user calls, so a new operation is one class; nothing else needs editing.
 """
 
 from collections.abc import Callable
@@ -181,7 +181,7 @@ def mixed(rule, *operands):
 
 
 def compute(state, forward, x, y):
-    """What `forward` makes of two arrays that broadcast, or of an array and a number."""
+    """The result of `forward` for two arrays that broadcast, or for an array and a number."""
     return state.run(forward, x, y)
 
 

@@ -1,4 +1,4 @@
-"""The doors through which other code extends the core, each explained. Each holds a function, or None if the core does without.
+"""The doors through which other code extends the core. Each holds a function, or None while nothing is registered.
 
 PyTorch has more than the lesson needs: hooks on saved tensors, anomaly mode, forward mode, number types that mix. That code is not here. It
 registers itself in these doors, puts fuller classes into CLASSES, or adds methods with `extend`.
@@ -15,9 +15,9 @@ class Doors:
 
     Used where described:
 
-    compute    fn(state, forward, x, y): what `forward` makes of two arrays that broadcast, or of an array and a number
-    formula    fn(node, g, values, by_hand): the rule of `node` is to run on Tensors, in a recorded pass or called by the user
-    mixed      fn(rule, a, b): an operation on two operands other than tensors of one type, or a float tensor and a float
+    compute    fn(state, forward, x, y): the result of `forward` for two arrays that broadcast, or for an array and a number
+    formula    fn(node, g, values, by_hand): run the rule of `node` on Tensors, in a recorded pass or for the user
+    mixed      fn(rule, a, b): run an operation on two operands other than tensors of one type, or a float tensor and a float
     refuse     fn(t, node): raises for a tensor about to be saved whose version counter is negative
     tensor     the class of tensors that operations return
     """

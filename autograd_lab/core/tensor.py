@@ -38,7 +38,7 @@ class AutogradMeta:
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
     base         of a view (see views.py): the tensor that it is a view of
     grad         what `.grad` gives
-    hooks        the hooks of a leaf; those of a computed tensor are its node's
+    hooks        the hooks of a leaf; those of a computed tensor are on its node
     requires_grad, retains_grad  what the user asked for
     """
 

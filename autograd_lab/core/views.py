@@ -42,7 +42,7 @@ class ViewMeta(AutogradMeta):
         return accumulator_of(t) if self.edge is NO_EDGE and self.requires_grad else self.edge
 
     def refresh(self, t):
-        """Make the history of the view `t` anew if the family was written to."""
+        """Rebuild the history of the view `t` if the family was written to."""
         if self.version != t._box[0] and self.base.requires_grad:
             self.edge = make_node(AsStridedBackward0, (edge_of(self.base),), place(self.base, t))
             self.version = t._box[0]
@@ -81,7 +81,7 @@ def rebase_history(t, node):
 
 # -- the nodes ----------------------------------------------------------------------------------------
 #
-# They compute with arrays: a pass that is recorded would need Tensors laid out in memory, which the core does without.
+# They compute with arrays only: a recorded pass would need Tensors with a layout in memory, which the core does not have.
 
 
 def place(base, t):
@@ -113,7 +113,7 @@ class AsStridedBackward0(Node):
 
 
 class CopySlices(Node):
-    """A base of which one slice was overwritten in place by another operation (`inner`).
+    """A base after another operation (`inner`) overwrote one slice of it in place.
 
     Math: y = a with a slice replaced by what the operation inside made of it.
     VJP: to a: g whose slice has gone back through the operation inside; to the others: what that sends for the slice.

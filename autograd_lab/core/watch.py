@@ -56,7 +56,7 @@ class Watch:
         """From here on, NumPy shares the memory of a tensor."""
 
     def copied(self, data, out):
-        """`out` was made from Python data that contains tensors, of which only the numbers were used."""
+        """`out` was made from Python data that contains tensors; only their numbers were used."""
 
     def followed(self, out, sources):
         """A tensor was made from others without an operation, or with their shape and type."""
@@ -71,10 +71,10 @@ class Watch:
         """The numbers of a tensor decided something: a branch, or the shape of a result."""
 
     def flagged(self, t, how):
-        """Whether a tensor requires grad, or retains its gradient, was changed by the method `how`."""
+        """The method `how` changed whether a tensor requires grad, or retains its gradient."""
 
     def grad_set(self, t, how):
-        """`.grad` of a tensor was assigned, cleared or written by the user's code."""
+        """The user's code assigned, cleared or wrote `.grad` of a tensor."""
 
     def mode(self, on):
         """Recording of the graph was switched on or off."""
@@ -103,10 +103,10 @@ class Watch:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`; a pass or an error follows."""
 
     def sent(self, gradients):
-        """The gradients of the outputs that were passed to `grad`, or None."""
+        """`grad` was given these gradients of its outputs, or None."""
 
     def granted(self, inputs, results):
-        """The gradients with respect to `inputs` that `grad` returns."""
+        """`grad` returns these gradients with respect to `inputs`."""
 
     def pass_started(self, run, roots, call):
         """A backward pass has counted its dependencies and is about to run; its `watch` may be replaced now."""
@@ -147,7 +147,7 @@ class Watch:
     def pass_done(self, run):
         """A pass is complete."""
 
-    # -- a run of the program that is made again --------------------------------------------------------
+    # -- a run that is undone and repeated --------------------------------------------------------------
 
     def mark(self):
         """A mark of everything noted so far, for `restore`."""

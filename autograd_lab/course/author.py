@@ -97,7 +97,7 @@ class Sheet:
 
 
 def remember(sheet: Sheet, stored: Iterable[Item]) -> None:
-    """Keep what is still needed of the last build's items, `stored`.
+    """Keep what is still needed from the items of the last build, `stored`.
 
     These are the stubs that were handed out before an item's present one (a stub is the same if only comments, docstring or
     layout have changed, and gaps with `...` need no memory), and numbers that differ by rounding only, as they do
@@ -177,7 +177,7 @@ def _is_check(source: str) -> bool:
 
 
 class Desk:
-    """The environment of a source: its namespace, and the functions for an item's cell."""
+    """The environment that a source runs in: its namespace, and the functions for an item's cell."""
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
@@ -328,7 +328,7 @@ def _complete(draft: Draft) -> None:
     item.wrong = [entry for entry, _ in draft.wrong]
 
 
-# --- what an author still owes --------------------------------------------------------------------
+# --- what is still missing ------------------------------------------------------------------------
 
 
 def problems(sheet: Sheet) -> list[str]:

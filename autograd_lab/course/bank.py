@@ -104,7 +104,7 @@ def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
 
 
 def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | None]:
-    """The results of an item's probes for another text of its answer's cell; None if it does not reach them in time."""
+    """The results of an item's probes for another text of its answer's cell; None if they are not there in time."""
     before: dict[str, Any] = {"__name__": "__main__"}
     with catching():
         for number, source in enumerate(sheet.code[: draft.answer_cell]):
@@ -131,7 +131,7 @@ class TimeUp(BaseException):
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in the block after so many seconds (if the system has timers; otherwise mutants must end by themselves)."""
+    """Raise TimeUp in the block after `seconds` (if the system has timers; otherwise mutants must end by themselves)."""
     if not hasattr(signal, "setitimer"):
         yield
         return

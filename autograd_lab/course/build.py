@@ -251,7 +251,7 @@ def _notebook(cells: list[dict[str, Any]], block: dict[str, Any] | None) -> dict
     if block is not None:
         metadata["autograd_lab"] = block
     fresh = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    fresh.nbformat_minor = 5  # the first minor version with cell ids, whatever this nbformat's newest is
+    fresh.nbformat_minor = 5  # the first minor version with cell ids, not the newest that nbformat knows
     return fresh
 
 
@@ -308,7 +308,7 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
 
 
 def kernel_manager(kind: type["KernelManager"], root: Path) -> tuple[Any, dict[str, str]]:
-    """A manager of kernels of this very Python, and the environment in which they import this very checkout."""
+    """A manager of kernels that run this very Python, and the environment in which they import this very checkout."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 
     from autograd_lab.course.kernel import manager_of_files

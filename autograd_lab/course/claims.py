@@ -1,4 +1,4 @@
-"""Wrong claims about autograd that learners meet elsewhere: the notebook that corrects each, and the line that does.
+"""Wrong claims about autograd that learners meet elsewhere, each with the notebook and the line that correct it.
 
 The line is in a cell that runs, so it is true; a test finds it there. The recorded cases in tests/ check that PyTorch does
 the same.

@@ -1,7 +1,7 @@
 """`lab.classroom("M06")`: a question for the whole class, a show of hands, then the truth and the stepper.
 
-The programs and answers are those of ballots.py. Each is run when it is asked, and recorded like any program; its result
-is the truth, which is not stored anywhere.
+The programs and answers are those of ballots.py. A program runs when its question is asked, and is recorded like any other;
+its result is the truth, which is not stored anywhere.
 """
 
 from __future__ import annotations

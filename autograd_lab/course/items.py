@@ -120,7 +120,7 @@ class Verdict:
 def judge(item: Item, answer: Any = None, outputs: dict[str, Any] | None = None) -> Verdict:
     """The verdict on a plain `answer`, or on the `outputs` {case: plain data} of an item's probes.
 
-    Probes whose outputs are not given (the hidden ones, in a student's notebook) are left out: they neither earn nor cost.
+    Probes without outputs (the hidden ones, in a student's notebook) are left out: they neither earn nor cost points.
     """
     return _judge_outputs(item, outputs) if outputs is not None else _judge_answer(item, answer)
 

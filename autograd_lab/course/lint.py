@@ -1,4 +1,4 @@
-"""What a notebook must satisfy for nbval's "passed" to be meaningful, and the course's budgets.
+"""Checks that make nbval's "passed" on a notebook meaningful, and the course's budgets.
 
 nbval compares what a cell prints with what is stored. If nothing is stored it compares nothing, and
 passes: a notebook stripped of its outputs, a cell never run, a cell exempted by a comment. Each function here
@@ -229,7 +229,7 @@ def _members(truth: ast.expr) -> list[ast.expr]:
 
 
 def _written_out(truth: ast.expr) -> bool:
-    """Whether it can be read off without running anything: it contains no name."""
+    """Whether a truth can be read off without running anything: it contains no name."""
     return not any(isinstance(node, ast.Name) for node in ast.walk(truth))
 
 

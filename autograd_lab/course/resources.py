@@ -178,7 +178,7 @@ def _write(target: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        temporary.chmod(0o644)  # mkstemp makes private files; a notebook has a file's ordinary rights
+        temporary.chmod(0o644)  # mkstemp makes private files; a notebook gets the usual permissions
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)

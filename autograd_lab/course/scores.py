@@ -17,10 +17,10 @@ _session: dict[str, dict[str, Any]] = {}
 
 
 def place() -> Path | None:
-    """The progress file, or None for none.
+    """The path of the progress file, None if there is none.
 
-    It is set by the environment variable AUTOGRAD_LAB_PROGRESS ("off" for none), otherwise it is in the `.autograd_lab` folder here or
-    above; there is none in a checkout of the project, where students' files do not belong.
+    The environment variable AUTOGRAD_LAB_PROGRESS sets it ("off" for none); otherwise it is in the `.autograd_lab` folder here or
+    above. A checkout of the project has none, because students' files do not belong there.
     """
     wanted = os.environ.get(ENVIRONMENT)
     if wanted:

@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def load(folder: Path | None) -> dict[str, str]:
-    """How a page loads reveal.js: from the network, or inlined from a copy."""
+    """How a page loads reveal.js: from the network, or from a copy inside the page."""
     if folder is None:
         css, *scripts = FILES
         return {
@@ -136,7 +136,7 @@ def load(folder: Path | None) -> dict[str, str]:
     css, *scripts = ((folder / name).read_text(encoding="utf-8") for name in FILES)
     return {
         "styles": f"<style>{css}</style>",
-        # a script inside a page ends at the first "</script", even in a string
+        # inside a page a script ends at the first "</script", even in a string
         "scripts": "\n".join("<script>" + re.sub(r"</(?=script)", r"<\\/", text, flags=re.I) + "</script>" for text in scripts),
     }  # fmt: skip
 

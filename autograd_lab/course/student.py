@@ -1,7 +1,7 @@
 """A notebook as a student receives it: the same cells, none of the outputs. And the layout of a student's folder.
 
-The committed notebooks contain their outputs, so that they can be read anywhere and compared by nbval. In a
-student's folder an output under its question would answer it before the prediction.
+The committed notebooks contain their outputs, so that anyone can read them and nbval can compare them. In a
+student's folder, an output below its question would give the answer before the prediction.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Reading and judging what a student answers: numbers, vectors, shapes, nodes, yes or no.
 
 `judge` compares an answer with one question of `questions.py`. The browser does the same without a kernel
-(widgets/assets/answers.js, tested to agree with this file), so both are kept small: what is right, and which wrong
-number belongs to which misconception, is computed beforehand and stored in the question.
+(widgets/assets/answers.js, tested to agree with this file), so both are kept small: the question stores what is right, and
+which wrong number belongs to which misconception.
 
 A number is right within half a percent; a decimal written with two digits or more is right if the true value rounds
 to it ("0.33" for a third). Plain arithmetic is read too, so "1/3", "24 * 3" and "-2e-3" are numbers, and "[1, 2]",
@@ -30,7 +30,7 @@ _SHAPE = re.compile(r"[\[(]?\s*(\d+(?:\s*[x*,\s]\s*\d+)*)?\s*,?\s*[\])]?", re.IG
 
 
 class AnswerError(ValueError):
-    """The text is not an answer of the kind asked for; the message says what would be one."""
+    """The text is not an answer of the required kind; the message says what would be."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read(text: str) -> Any:
 
 
 def read_one(text: str) -> Any:
-    """Parse a text where one number is asked for: `AnswerError` for "0,5", which would be two."""
+    """Parse a text that should be one number: `AnswerError` for "0,5", which would be two."""
     comma = _COMMA.fullmatch(text.strip().translate(_SIGNS))
     if comma:
         raise AnswerError(

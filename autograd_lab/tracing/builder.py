@@ -28,7 +28,7 @@ from .scopes import Scopes
 from .statements import backward_of, line_of_def, returns_nothing
 from .trace import Record
 
-FULL = 64  # a value of at most so many elements is stored whole
+FULL = 64  # a value of at most this many elements is stored whole
 CORNER = 6
 MOST_QUEUED = 16  # the nodes of a longer ready queue that an event lists
 MOST_ENTRIES = 50_000  # entries of all local Jacobians of a trace together
@@ -57,7 +57,7 @@ class Builder:
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.at: int | None = None  # the node at work in it
-        self.outer: list[tuple[Any, ...]] = []  # facts about the passes in which it runs
+        self.outer: list[tuple[Any, ...]] = []  # facts about the passes that it runs in
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.queues: dict[
@@ -188,7 +188,7 @@ class Builder:
         for nr, t in enumerate(outs):  # what a Function computed without recording has history now
             record = self.tensors[t]
             record.update(node=n, output_nr=nr, name=record["name"] or name)
-            # Not the places of a maximum, nor what a Function marked; `recorded` says so where there are several results.
+            # Not the indices of a maximum, or what a Function marked: with several results, `recorded` says which.
             if record["dtype"].startswith(("float", "bfloat")) and (recorded is None or recorded[nr]):
                 record.update(requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
@@ -274,8 +274,8 @@ class Builder:
     def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
         """The operation `op` wrote into a view, whose new node is `fn`.
 
-        That node leads to the new node of the base, a CopySlices, which contains the operation's own node: gradients reach it through
-        CopySlices alone, so it is not part of the graph. What is known of its rule is kept as `inner`.
+        That node leads to the new node of the base, a CopySlices, which contains the operation's own node. Gradients reach the latter
+        only through the CopySlices, so it is not part of the graph; what is known of its rule is kept as `inner`.
         """
         made = len(self.nodes)
         n = self._known(fn, src)
@@ -507,7 +507,7 @@ class Builder:
         self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = self.outer.pop()
 
     def unrecorded(self, what, kind, message, place) -> None:
-        """The recorder failed, here or when it took the note: nothing else is known of `what` ran."""
+        """The recorder failed, here or when it took the note: nothing is known except that `what` ran."""
         src = None if place is None else self._where(place)[0]
         self._event("unrecorded", src, op=what, type=kind, message=message)
 
@@ -766,7 +766,7 @@ def _head(queue: list[tuple[int, int, int]]) -> Record:
 
 @lru_cache(maxsize=100)
 def name_of(dtype: Any) -> str:
-    """`dtype.name`, which NumPy puts together anew each time."""
+    """`dtype.name`, which NumPy builds anew each time."""
     return str(dtype.name)
 
 
@@ -824,7 +824,7 @@ def _with_gaps(rule: Any, inputs: Any, ins: list[int]) -> list[int | None]:
 
 
 def op_name(rule: type) -> str:
-    """What the operation of a rule is called that does not say so itself."""
+    """The name of an operation whose rule does not state it."""
     return re.sub(r"Backward\w*$", "", rule.__name__).lower()
 
 

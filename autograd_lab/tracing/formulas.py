@@ -57,7 +57,7 @@ class Text:
 
 @lru_cache(4096)
 def read(text: str) -> Text:
-    """A Math or VJP text. "to a, b: g" claims the same of both; a clause without "to" speaks of the only operand, a."""
+    """Parse a Math or VJP text. "to a, b: g" claims the same of both; a clause without "to" is about the only operand, a."""
     claims: list[tuple[str, Formula]] = []
     definitions = {}
     for part in filter(None, (part.strip() for part in text.strip().removesuffix(".").split(";"))):
@@ -90,7 +90,7 @@ def simplified(
     shapes: Mapping[str, Sequence[int]],
     absent: Collection[str] = (),
 ) -> ast.expr:
-    """The formula of one call: parameters `known` substituted, sizes computed, conditions on them decided, factors 1 left out.
+    """The formula of one call: parameters `known` substituted, sizes computed, conditions on them decided, factors of 1 dropped.
 
     shapes   those of operands and results, by their letters
     absent   the letters of operands that are None

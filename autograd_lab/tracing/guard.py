@@ -1,6 +1,6 @@
 """A recorder that fails must not stop the program: what it could not note becomes an event, and the program continues.
 
-Only failures of the recorder's own are caught here. The user's code, and the operations themselves, run outside of these guards.
+Only the recorder's own failures are caught here. The user's code, and the operations themselves, run outside these guards.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STRICT = "AUTOGRAD_LAB_STRICT"
 
 
 def strict() -> bool:
-    """Whether a failure of the recorder is to raise."""
+    """Whether a failure of the recorder raises."""
     return os.environ.get(STRICT, "") not in ("", "0")
 
 

@@ -25,7 +25,7 @@ from ..torchlike.autograd.saved import FREED, Packed
 from ..torchlike.autograd.variable import Variable
 from ..torchlike.ops.rule import Rule
 
-MOST = 16  # up to so many rows and columns the numbers are worked out
+MOST = 16  # the numbers are computed up to this many rows and columns
 _ELEMENTWISE = {"pointwise", "activations", "arithmetic", "scalars", "broadcasting", "convert", "copies"}
 _SAME_ORDER = ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Alias", "Clone", "ToCopy")
 _MOVED = ("T", "Transpose", "Permute", "Flip", "Roll", "Rot90")

@@ -1,4 +1,4 @@
-"""What is noted of a backward pass while user code can reach the gradients under way.
+"""The notes of a backward pass while user code can reach the gradients under way.
 
 In most passes only the engine sees a gradient before it reaches `.grad`, and there it is a copy. So the recorder keeps the
 engine's own arrays. But hooks and custom Functions receive them, the caller holds the one that the pass began with and, from
@@ -27,7 +27,7 @@ from .guard import guarded
 _ARRAY = np.ndarray
 LARGE = (
     1 << 16
-)  # arrays of at most so many numbers are copied; a trace keeps a summary of a larger one, made at once
+)  # arrays of at most this many numbers are copied; a larger one is summarized at once, as in a trace
 
 
 def snapshot(data: Any) -> Any:
@@ -40,9 +40,9 @@ def snapshot(data: Any) -> Any:
 class InFlight:
     """The messages that wait in input buffers, by their memory: user code may write into one that it was not handed.
 
-    A node such as that of `a + b` sends the same array to both operands: code that receives the one also holds the other.
+    A node such as that of `a + b` sends the same array to both operands: code that receives one also holds the other.
 
-    Gradients are identified by the name of their memory and by what is noted of them, which `same` compares; none is kept alive.
+    A gradient is identified by the id of its memory and by what is noted of it, which `same` compares; none is kept alive.
     """
 
     def __init__(self, same: Callable[[Any, Any], bool]):
@@ -62,7 +62,7 @@ class InFlight:
             self.open[place] = None
 
     def take(self, place: tuple[Any, int]) -> None:
-        """It has left its place."""
+        """The gradient has left `place`."""
         memory, _ = self.places.pop(place, (None, None))
         here = self.waiting.get(memory)
         if here is not None:
@@ -103,7 +103,7 @@ class OpenPass(Watch):
         self.all_copied = run.tensors  # with tensors it is unknown which code holds which memory
         self.copies: dict[int, tuple[Any, Any]] = {}  # id of an array -> (the array, what was noted of it)
         self.handed: set[int] = set()  # ids of the memory that user code has access to
-        # id of memory -> (node, output, the same of before or None): the places to which it was sent
+        # id of memory -> (node, output, the earlier one or None): the places that it was sent to
         self.sent: dict[int, Any] = {}
         self.open: dict[Any, Any] = {}  # places where such memory waits -> noted: what is there
         self.arriving: Any = []  # noted: what the node at work got
@@ -201,7 +201,7 @@ class OpenPass(Watch):
 
     @guarded
     def handing(self, run, node, stage, grads, context=()) -> None:
-        """User code is about to be handed gradients."""
+        """User code is about to get gradients."""
         if self.quiet:
             self._begin(run)
         self._hand(run, (*grads, *context))
@@ -328,7 +328,7 @@ def _user_code_in(nodes: Iterable[Any]) -> tuple[bool, bool]:
 
 
 def asked_for(run: Any, node: Any, grads: Any) -> Any:
-    """The gradients that a pass to selected leaves sends on: what was not asked for is not sent, nor computed by PyTorch."""
+    """The gradients that a pass to selected leaves sends on: it drops the others, which PyTorch does not even compute."""
     return [g if fn in run.needed else None for g, (fn, _) in zip(grads, node.next_functions, strict=False)]
 
 
@@ -339,7 +339,7 @@ def grad_now(node: Any) -> Any:
 
 
 def _memory(g: Any) -> int | None:
-    """Names the memory of a gradient, which all views of one array share; None if there is none."""
+    """An id for the memory of a gradient, the same for all views of one array; None if there is no gradient."""
     return None if g is None else id(owner(_data(g)))
 
 
@@ -354,7 +354,7 @@ def _data(g: Any) -> Any:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two notes are of the same numbers."""
+    """Whether two notes have the same numbers."""
     if a is b or a is None or b is None:
         return a is b
     if isinstance(a, Summary) or isinstance(b, Summary):

@@ -19,7 +19,7 @@ class Places:
     """Lines and names of instructions; each code object is parsed once, each of its places resolved once."""
 
     def __init__(self) -> None:
-        # by the ids of code objects, which are kept alive: hashing one takes time in proportion to its length
+        # by the ids of code objects, which are kept alive: hashing one takes linear time
         self._codes: dict[int, tuple[CodeType, list[Any]]] = {}
         self._found: dict[tuple[int, int], tuple[int, str]] = {}
 
@@ -188,7 +188,7 @@ def _still_there(holders: list[tuple[str, Any]], namespace: dict[str, Any]) -> l
     return [(name, held) for name, held in holders if namespace.get(name) is held]
 
 
-@lru_cache(maxsize=10_000)  # mypy takes no class for hashable: hence the comment at its calls
+@lru_cache(maxsize=10_000)  # mypy considers no class hashable: hence the comment at its calls
 def _can_hold(kind: type) -> bool:
     return kind in (list, tuple, dict) or hasattr(kind, "named_parameters")
 

@@ -323,7 +323,7 @@ class Narrator:
         return ("{0} on {1} changes the gradient from {2} to {3}.", what, self.nodes[e["n"]], before, after)
 
     def terms(self, e: Record) -> list[Term]:
-        """What the node of a "vjp" event sends to each operand; worked out once."""
+        """What the node of a "vjp" event sends to each operand; computed once."""
         if id(e) not in self._terms:
             self._terms[id(e)] = terms(self.trace, e["n"], e["in"], e["out"])
         return self._terms[id(e)]

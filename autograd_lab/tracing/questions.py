@@ -13,7 +13,7 @@ it with the numbers of the case. A question is plain data:
     wrong        [misconception, wrong answer, refutation] each
     options      for "choice" the words; for "node" [node, verdict, misconception, sentence] each
     node         the node it is about, -1 for none
-    level        1: part of every quiz, 2: only if its kind was asked for, 4: part of playing the engine; summed
+    level        1: part of every quiz, 2: only if its kind was requested, 4: part of playing the engine; summed
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .trace import Record, Trace
 KINDS = ("value", "grad", "shape", "next-node", "error")
 ALWAYS, ASKED, ENGINE = 1, 2, 4
 
-MOST_NUMBERS = 4  # of longer arrays the shape is asked
+MOST_NUMBERS = 4  # for longer arrays it asks for the shape
 MOST_QUESTIONS = 600
 _CANDIDATES = 6  # most nodes offered as the next one
 _MOST_FORMER = 16  # values that a name had at other times, used as wrong answers
@@ -757,7 +757,7 @@ class _Asker:
         return self._array(known.value if known else self.trace.tensors[t]["value"])
 
     def _saved(self, node: Record, t: int) -> Array | None:
-        """The value of an operand as the node saved it, else as it is."""
+        """The value of an operand as the node saved it, otherwise its present one."""
         for _, saved, *version in node.get("saved") or []:
             if saved == t:
                 return self._array(self.narrator.value_at(t, version[0] if version else 0))

@@ -2,7 +2,7 @@
 
 The core calls the methods of the watcher in `State.watch` of the thread; this module has the one that records.
 While the program runs, notes are only appended: the caller, and copies of numbers that may change. They become a trace
-(builder.py) when it is first looked at, so that recording costs the program as little as possible.
+(builder.py) when it is first used, so that recording costs the program as little as possible.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class _Ours(dict[str, bool]):
 _IS_OURS = _Ours()
 _NOBODY = None, -1
 _ARRAY = np.ndarray
-# Frames that resume after they were left, perhaps called from elsewhere: of generators and coroutines.
+# Frames that are left and resumed, perhaps by another caller: generators and coroutines.
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-SMALL = 1 << 12  # a base of at most so many numbers is copied when a view of it is written
+SMALL = 1 << 12  # a base of at most this many numbers is copied when a view of it is written
 
 
 class _WithoutParentheses(type):
-    """`with lab.record as trace:` enters the class itself, for which Python's own message is no help."""
+    """`with lab.record as trace:` enters the class itself, and Python's own message would not help."""
 
     def __enter__(cls) -> Recording:
         raise TypeError("lab.record was not called: write `with lab.record() as trace:`, with parentheses")
@@ -75,9 +75,9 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
     title   a heading for the trace
     names   {"w1": tensor, ...} for tensors whose names the recorder cannot find in your code
 
-    The trace is complete at the end of the block, also after an exception (with which the trace then ends). Recording is per
-    thread; a second recording inside raises RuntimeError. The last recording of a thread is kept until the next one begins,
-    so that `lab.why(x)` can use it.
+    The trace is complete at the end of the block, even after an exception (which is then its last event). Recording is per
+    thread; a second recording inside raises RuntimeError. A thread keeps its last recording until the next one begins, so
+    that `lab.why(x)` can use it.
     """
 
     def __init__(self, title: str = "", names: dict[str, Any] | None = None):
@@ -346,7 +346,7 @@ class Recorder(Watch):
         self.notes.append(("left",))
 
     def _moved(self, frame) -> None:
-        """Note through which calls of the user's code this one came, if it differs from that of the last operation."""
+        """Note the calls of the user's code that led here, if they differ from those of the last operation."""
         self.frame = frame
         chain: list[tuple[Any, ...]] = []  # calls that are new or have moved on, innermost first
         outer: Call | None = None
@@ -468,7 +468,7 @@ class Recorder(Watch):
 
     @guarded
     def copied(self, data, out) -> None:
-        """`out` was made from Python data; of tensors in the data only the numbers were used."""
+        """`out` was made from Python data; of tensors in it, only the numbers were used."""
         sources = _tensors_in(data)
         if sources:
             frame = _user_frame()
@@ -526,7 +526,7 @@ class Recorder(Watch):
 
     @guarded
     def flagged(self, t, how) -> None:
-        """Whether `t` requires grad was changed by the method `how`."""
+        """The method `how` changed whether `t` requires grad."""
         frame = _user_frame()
         if not t.requires_grad:
             self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
@@ -535,7 +535,7 @@ class Recorder(Watch):
 
     @guarded
     def grad_set(self, t, how) -> None:
-        """`.grad` of `t` was assigned, cleared or written to by the user's code."""
+        """The user's code assigned, cleared or wrote to `.grad` of `t`."""
         frame = _user_frame()
         if id(t) not in self.met:
             self._meet((t,), frame)
@@ -675,7 +675,7 @@ class Recorder(Watch):
         except Exception as error:
             self.missed("pass_done", error)
 
-    # -- called by torch.compile: a run that is repeated compiled is taken back -------------------------
+    # -- called by torch.compile, which undoes a run before it repeats it compiled ----------------------
 
     def mark(self) -> tuple[Any, ...]:
         """The current state, for `restore`."""

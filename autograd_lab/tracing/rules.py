@@ -156,7 +156,7 @@ class Names:
 
 
 def names_of(trace: Trace) -> Names:
-    """What the formulas of a trace call its tensors; worked out once, and kept with the trace."""
+    """The names of a trace's tensors in formulas; computed once, and kept with the trace."""
     kept = vars(trace)
     if "_names" not in kept:
         kept["_names"] = Names(trace)
@@ -316,7 +316,7 @@ class _Stated:
         return found
 
     def _after(self, letter: str, formula: ast.expr) -> str:
-        """What broadcasting changes in what an operand is sent: the sum over its copies, or one number for all of its elements."""
+        """How broadcasting changes what an operand is sent: the sum over its copies, or one number for all of its elements."""
         own = self.call.shapes.get(letter)
         result = self.call.shapes.get("y0", ())
         spans = _span(formula, {"g": result, "g0": result} | self.call.shapes)
@@ -418,7 +418,7 @@ class _Shown:
         return (letter[0] == "y" and (len(letter) == 1 or letter[1:].isdigit())) or letter in self.results
 
     def _names(self, ins: list[int | None], outs: list[int]) -> dict[str, str]:
-        """What each letter is called: never two things by one name, nor by one that the program uses for something else."""
+        """The name of each letter: unique, and never one that the program uses for something else."""
         called = names_of(self.trace)
         after = self.written_into and not self.inner
         # Operands first, then results; a tensor written in place has its old and its new value.
@@ -473,7 +473,7 @@ class _Shown:
         return self.text("sends", i, names) if i < len(self.call.sends) else ""
 
     def values(self, incoming: list[int | None]) -> dict[str, float]:
-        """The scalars among what the letters stand for, as far as their four digits tell them."""
+        """The scalars among what the letters stand for, rounded to four digits."""
         seen, found = names_of(self.trace), {}
         for letter, t in self.tensors.items():
             v = self.trace.tensors[t]["value"]
@@ -561,7 +561,7 @@ def forward(trace: Trace, n: int) -> tuple[str, str]:
 def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     """What node `n` will send, and to which tensors, in the user's names: [("x", "g * w"), ("w", "g * x")].
 
-    The rule is "" where nothing will be sent, because that operand needs no gradient; the name, too, of one that was not given.
+    The rule is "" where nothing will be sent, because that operand needs no gradient; so is the name of one that was not given.
     """
     node = trace.nodes[n]
     wanted = [edge is not None for edge in node["edges"]]

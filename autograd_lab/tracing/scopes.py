@@ -1,4 +1,4 @@
-"""Which calls, turns of loops and modules an operation belongs to: the groups into which a large graph folds.
+"""Which calls, turns of loops and modules an operation belongs to: the groups that a large graph folds into.
 
 The recorder notes the chain of calls in the user's code whenever the innermost one changes; here they become
 paths such as "MLP / layers.0: Linear" or "neuron() #3 / line 12, turn 4". A loop begins where the bytecode jumps

@@ -14,7 +14,7 @@ import numpy as np
 
 from .statements import Found, find_write
 
-_WHOLE = 1 << 18  # memory of at most so many bytes is compared as a whole; of larger memory, a sample
+_WHOLE = 1 << 18  # memory of at most this many bytes is compared as a whole; of larger memory, a sample
 _SAMPLES = 1 << 12
 _LATEST = 64
 
@@ -97,7 +97,7 @@ class Shared:
         return list(islice(reversed(self._tensors.values()), _LATEST))
 
     def over(self, key: int, met: dict[int, Any]) -> list[Any]:
-        """The tensors over a piece of memory; `met` are all of the recording, of which only those added since are examined."""
+        """The tensors over a piece of memory; `met` are all of the recording: only those added since the last call are examined."""
         if len(met) < self._seen:  # some were forgotten
             self._seen, self._over = 0, {}
         for t in islice(reversed(met.values()), len(met) - self._seen):

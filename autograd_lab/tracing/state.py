@@ -73,10 +73,10 @@ class State:
 
     `backward` counts the passes so far, `running` says whether one is under way; the phase stays "backward" after
     a pass until the program goes on. `node` is the one the event is about, `active` the one at work.
-    Of the engine's own variables `queue` is what it calls ready, in the order in which nodes will be taken. `deps` says how many
-    messages nodes wait for, seeds among them; who waits for none is not in it (it is ordered, since its head is read at every
-    event while entries leave from anywhere). `buffers` are the nodes at which gradients lie, in the order of arrival: which
-    ones is in `nodes[n].buffer`.
+    Three are variables of the engine. `queue` is its `ready`, in the order in which it will take the nodes. `deps` says how many
+    messages each node waits for, seeds included; a node that waits for none is not in it (it is ordered, because its head is
+    read at every event and entries leave from anywhere). `buffers` are the nodes that hold gradients, in the order of arrival;
+    the gradients are in `nodes[n].buffer`.
     """
 
     trace: Trace = field(repr=False, compare=False)
@@ -112,7 +112,7 @@ class State:
         """Apply the next event; returns what it changed."""
         before, event = self.event, self.trace.events[self.k]
         if before is not None and before["k"] == "pop":
-            self.buffers.pop(before["n"], None)  # the loop looks before it takes
+            self.buffers.pop(before["n"], None)  # a pop is reported before the loop takes them
         self.k += 1
         if event.get("src"):
             self.line = tuple(event["src"])
@@ -346,7 +346,7 @@ class State:
         return [("tensor", t) for t in tensors]
 
     def _arrive(self, n: int) -> None:
-        """A gradient, or a seed, came to lie at node `n`, which waits for one less."""
+        """A gradient, or a seed, arrived at node `n`, which waits for one less."""
         self.buffers[n] = None
         left = self.deps.get(n, 1) - 1
         if left > 0:

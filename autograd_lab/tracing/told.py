@@ -1,7 +1,7 @@
-"""What ran right before each event of a trace was told: a marked statement of the core, or code that a sentence names.
+"""What ran right before each event of a trace was reported: a marked statement of the core, or other code, named in a sentence.
 
-A statement of the core with the comment `# event: pop` has just run when a `pop` is told. Some kinds come about in more ways than
-one, and have a mark for each: a view without history is `# event: const view`.
+When a `pop` is reported, a statement of the core with the comment `# event: pop` has just run. Some kinds have several causes, and
+a mark for each: a view without history is `# event: const view`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Told = tuple[str, str]  # the mark of a statement, and a sentence; one of them m
 
 
 class Teller:
-    """Goes through a trace, event by event, and says what told of each."""
+    """Goes through a trace, event by event, and says what reported each."""
 
     def __init__(self, trace: Trace):
         self.trace = trace
         self.last: Told = "", ""
-        self.passes = 0  # that are under way, one within another
-        self.known: set[int] = set()  # tensors that earlier events have told of
+        self.passes = 0  # under way, one inside the other
+        self.known: set[int] = set()  # tensors that earlier events mentioned
         self.uncounted = {t for t, tensor in enumerate(trace.tensors) if tensor.get("inference")}
 
     def __iter__(self) -> Iterator[Told]:
@@ -53,7 +53,7 @@ class Teller:
 
     def const(self, e: Record) -> Told:
         op, made = e["op"], e["t"]
-        why = e.get("why")  # traces by other hands may leave out what the format does not ask for
+        why = e.get("why")  # traces from elsewhere may lack what the format does not require
         if why == "copy":
             return outside(
                 "the numbers of other tensors were copied, without their history", "torchlike.creation"
@@ -168,20 +168,20 @@ _WITH_FLAGS = frozenset(["linalg_cholesky_ex", "linalg_inv_ex", "linalg_lu", "li
 
 
 def outside(what: str, module: str = "") -> Told:
-    """A sentence on code beyond the core, with the file that it is in if that is certain."""
+    """A sentence about code outside the core, with its file if that is certain."""
     return "", f"Ran outside the core: {what}{module and f' ({page_of(module)})'}."
 
 
 @lru_cache
 def page_of(module: str) -> str:
-    """The file of a module of this package, as seen from the package."""
+    """The file of a module of this package, relative to the package."""
     file = getattr(find_spec(f"autograd_lab.{module}"), "origin", "")
     return Path(file).relative_to(Path(__file__).parents[1]).as_posix()
 
 
 @lru_cache(1)
 def _operations() -> dict[str, bool]:
-    """What operations are called, and whether one has a rule of a single result: then it is recorded by the core."""
+    """{name of an operation: whether it has a rule with a single result, which the core records}."""
     found: dict[str, bool] = {}
     for rule in RULES.values():
         op = getattr(rule, "op", "") or op_name(rule)
@@ -191,14 +191,14 @@ def _operations() -> dict[str, bool]:
 
 @lru_cache(1)
 def _underived() -> frozenset[str]:
-    """Operations that are told of by name and have no rule that is recorded: comparisons, and functions of whole numbers."""
+    """Operations that are reported by name and have no recorded rule: comparisons, and functions of whole numbers."""
     own = [rule for rule in RULES.values() if rule.__module__.endswith(".comparison")]
     comparisons = {getattr(rule, "op", "") or op_name(rule) for rule in own}
     return frozenset(comparisons | ({*FUNCTIONS, "one_hot"} - _operations().keys()))
 
 
 def told(trace: Trace) -> list[Told]:
-    """For each event of `trace`: the mark of the statement that had run when it was told, and a sentence, one of them perhaps empty."""
+    """For each event of `trace`: the mark of the statement that had just run when it was reported, and a sentence; one may be empty."""
     return list(Teller(trace))
 
 

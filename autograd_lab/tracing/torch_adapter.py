@@ -2,15 +2,15 @@
 
 No part of PyTorch is rebuilt or replaced. A dispatch mode sees every operation that runs below autograd, with the same
 tensors whose `grad_fn` autograd sets a moment later; a function mode sees grad mode being switched; hooks on the nodes of the
-graph see a backward pass (torch_pass.py). Everything is removed again when the recording ends, also by an exception.
+graph see a backward pass (torch_pass.py). Everything is removed again when the recording ends, even by an exception.
 
 It writes the notes of recorder.py, so one builder makes both kinds of trace. A trace differs from the one that `lab.record()`
 makes of the same program in these points:
 
     a write through a view     the operation's own node is hidden in CopySlices: its rule, and what it saved, are not shown
-    tensors given to hooks     the result of an earlier hook is recognized; our engine wraps anew for each hook
+    tensors given to hooks     the result of an earlier hook is recognized; our engine makes a new tensor for each hook
     an optimizer's step        grad mode off, add_ and others, grad mode on; ours is one write
-    a checkpoint's early stop  the operation at which it stops has left its node; not so here
+    a checkpoint's early stop  the operation at which it stops leaves its node; here it does not
     a convolution              saves its weight even if its input needs no gradient
     reshape                    the node does not keep the new shape
     numbers written in place   keep their own dtype
@@ -92,7 +92,7 @@ def record_torch(fn: Any = None, *inputs: Any, title: str = "", names: dict[str,
             "record_torch(fn, *inputs), or a `with lab.record_torch() as trace:` block"
         )
     with recording as trace:
-        _result = fn(*inputs)  # with an underscore it is not a name of the user's
+        _result = fn(*inputs)  # the underscore keeps it from counting as a name of the user's
         if isinstance(_result, torch.Tensor) and _result.requires_grad:
             _result.backward()
     return trace
@@ -245,7 +245,7 @@ _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
 
 
 def _flag_is_so(t, requires_grad=True, *_, **__) -> bool:
-    """Whether the flag already has this value; setting it on a leaf that already requires grad is an event all the same."""
+    """Whether the flag already has this value; setting it on a leaf that already requires grad is still an event."""
     return t.requires_grad == requires_grad and not (requires_grad and t.is_leaf)
 
 
@@ -633,7 +633,7 @@ class TorchRecorder(Recorder):
                                None, "data =", place))  # fmt: skip
 
     def _copied(self, data, out, frame) -> None:
-        """`out` was made from Python data; of tensors in the data only the numbers were used."""
+        """`out` was made from Python data; of tensors in it, only the numbers were used."""
         sources = [t for t in _flat(data) if isinstance(t, torch.Tensor)]
         if sources:
             self._meet(sources, frame)
@@ -766,7 +766,7 @@ class TorchRecorder(Recorder):
     # -- the backward pass ----------------------------------------------------------------------------
 
     def run_backward(self, roots, grads, keep_graph, create_graph, inputs, *args, **kwargs):
-        """Replaces the function with which torch.autograd calls its engine."""
+        """Replaces the function through which torch.autograd calls its engine."""
         if self.busy or any(is_wrapped(t) for t in (*roots, *grads)):
             return _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.settle()
@@ -948,7 +948,7 @@ _LOCK = threading.Lock()
 
 
 def _install(recorder: TorchRecorder) -> None:
-    """Replace the functions with which PyTorch calls its engine, its modules and everything else that modes do not see, once for all
+    """Replace the functions through which PyTorch calls its engine, its modules and everything else that modes do not see, once for all
     threads.
     """
     global _ENGINE, _CALL
@@ -1103,7 +1103,7 @@ def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:
 
 
 def without(target, operands) -> list[Any]:
-    """The operands but the one that is written, which may be another of them, too: `x.mul_(x)`."""
+    """The operands without the one that is written, once: in `x.mul_(x)` it is also another operand."""
     place = next((i for i, x in enumerate(operands) if x is target), len(operands))
     return [*operands[:place], *operands[place + 1 :]]
 

@@ -27,7 +27,7 @@ NOTHING: Slot = (None, None)
 
 
 class Notes(Protocol):
-    """The recording to which a pass belongs (torch_adapter.TorchRecorder)."""
+    """The recording that a pass belongs to (torch_adapter.TorchRecorder)."""
 
     notes: list[Any]
     passes: list[TorchPass]
@@ -82,7 +82,7 @@ class TorchPass:
         self.arriving: list[Any] = []  # what the trace keeps of them, after hooks
         self.old: Any = None  # of an accumulator: `.grad` before and
         self.new: Any = None  # after it
-        self.sent: list[Any] = []  # of what its rule gave, and
+        self.sent: list[Any] = []  # the memory of what its rule gave, and
         self.leaving: list[Any] = []  # what the trace keeps of that
         self.slots: list[Slot] = []  # what was in its input buffer
         self.outbox: list[Any] = []  # what it sends, not delivered yet
@@ -115,7 +115,7 @@ class TorchPass:
             for t in inputs or ()
             if to_leaves and isinstance(t, torch.Tensor) and not (t.is_leaf or t.retains_grad)
         ]
-        for t in kept:  # the engine is about to call retain_grad() of them
+        for t in kept:  # the engine is about to call retain_grad() on them
             recorder.notes.append(("flagged", t, t.requires_grad, "retain_grad", place))
         self._find_user_hooks(accumulators, set(map(id, kept)))
         pairs = list(zip(edges, grads, strict=False))  # PyTorch refuses other lengths
@@ -556,7 +556,7 @@ def _accumulator(leaf) -> Any:
 
 
 def _memory(g) -> int | None:
-    """Names the memory of a gradient, which all its views share; None if there is none. The storage is not accessed: that would keep it alive."""
+    """An id for the memory of a gradient, the same for all its views; None without one. Its storage object is not touched: that would keep it alive."""
     if g is None:
         return None
     if g.layout is not torch.strided or not has_numbers(g) or g._is_zerotensor():

@@ -1,7 +1,7 @@
 """Backward passes that are wrong on purpose, to be compared with the right one.
 
-The engine waits: a node runs when all its messages are there, each node once. A first reverse pass of one's own
-often does not. `wrong_order` records a computation as usual and then sends gradients back through the
+The engine waits: a node runs once, when all its messages are there. The first reverse pass that someone writes
+often does not wait. `wrong_order` records a computation as usual, then sends gradients back through the
 same nodes, by the same rules, in one of the orders people try:
 
     "visit-once"      walk the graph depth first and run each node when it is first reached: later messages are lost
@@ -35,7 +35,7 @@ def wrong_order(fn: Callable[..., Any], *inputs: Any, order: str = "visit-once",
     """The trace of `fn(*inputs)` and of a backward pass in a wrong order.
 
     fn      returns a tensor that requires grad; its gradient starts as ones
-    inputs  what `fn` is called with; `.grad` of none of them is touched
+    inputs  the arguments of `fn`; their `.grad` is not touched
     order   "visit-once", "breadth-first" or "path-recursion" (see the module's docstring)
     title   a heading for the trace, if not the name of the order
 

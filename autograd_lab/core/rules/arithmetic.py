@@ -70,7 +70,7 @@ class MulBackward0(Rule):
     forward = operator.mul
 
     def vjp(self, g, a, b):
-        to_other = None if a is None else g * a  # before the other one: PyTorch goes by the operands' names
+        to_other = None if a is None else g * a  # before the other one: PyTorch sorts by the operands' names
         return None if b is None else g * b, to_other
 
 

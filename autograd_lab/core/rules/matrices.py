@@ -8,7 +8,7 @@ from ..tensor import Tensor
 
 
 class TwoMatrices(Rule):
-    """The common base of matrix @ matrix rules: with the factors, their sizes and strides are saved.
+    """The common base of matrix @ matrix rules: it saves the factors with their sizes and strides.
 
     factors  the names of the two
     """
@@ -60,7 +60,7 @@ class MmBackward0(TwoMatrices):
         return x @ y
 
     def vjp(self, g, a, b):
-        to_second = self.to_second(g, a)  # before the other one: PyTorch goes by the operands' names
+        to_second = self.to_second(g, a)  # before the other one: PyTorch sorts by the operands' names
         return self.to_first(g, b), to_second
 
 

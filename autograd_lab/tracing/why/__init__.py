@@ -42,7 +42,7 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
 
     tensor  its name (the last tensor of that name), its number in the trace or, of a recording, the tensor itself
     name    its name in the answer if the trace has none
-    loss    likewise; the tensor that the gradient was expected from, if it is not the last one that backward was called on
+    loss    the tensor that the gradient was expected from, given like `tensor`, if backward was last called on another one
 
     Raises KeyError for a name or tensor, and IndexError for a number, that is not in the trace.
     """

@@ -204,7 +204,7 @@ class Why:
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
-        """The answer for a notebook; colors are the page's own, so it reads in both themes."""
+        """The answer for a notebook, in the page's own colors, so that it reads in both themes."""
         rows = "".join(
             f'<tr><td style="{_CELL}">{escape(f"{line.source}, line {line.number}")}</td>'
             f'<td style="{_CELL}"><code>{escape(line.text)}</code></td>'

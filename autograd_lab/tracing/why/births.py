@@ -10,7 +10,7 @@ from ..trace import Record
 from .facts import Facts, Pass
 from .numbers import NORMALIZED, SOFTMAX, Column, Numbers
 
-_STEPS = 20_000  # at most so many places are examined, for all elements together
+_STEPS = 20_000  # at most this many places are examined, for all elements together
 
 
 class Birth(NamedTuple):
@@ -34,7 +34,7 @@ class Birth(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """The factor by which one node changed the size of a gradient: its derivative, or what went out over what came in."""
+    """The factor by which one node changed the size of a gradient: its derivative, or the outgoing gradient divided by the incoming one."""
 
     n: int
     by: float

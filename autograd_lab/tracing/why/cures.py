@@ -38,7 +38,7 @@ def _called(node: ast.AST, method: str) -> ast.expr | None:
 
 
 def _without(method: str) -> Callable[[ast.AST], ast.AST | None]:
-    """Drops the calls of a method: `x.detach()` becomes `x`."""
+    """Drop the calls of a method: `x.detach()` becomes `x`."""
     return lambda node: _called(node, method)
 
 
@@ -168,7 +168,7 @@ def leaf_again(q: Question, name: str, k: int) -> Edits:
 
 
 def left_out(q: Question, k: int) -> Edits:
-    """The line of event k is deleted, if it does nothing else."""
+    """Delete the line of event k, if it does nothing else."""
     where = q.facts.place(k)
     if where is None:
         return ()
@@ -182,7 +182,7 @@ def left_out(q: Question, k: int) -> Edits:
 
 
 def moved_up(q: Question, k: int | None, to: int | None, behind: bool = False) -> Edits:
-    """The line of event k is moved before or after the line of event `to`."""
+    """Move the line of event k before or after the line of event `to`."""
     here, there = q.facts.place(k), q.facts.place(to)
     if here is None or there is None or here[0] is not there[0]:
         return ()
@@ -256,7 +256,7 @@ def working_flag(s: ast.Assign) -> str:
 
 
 def flag_switched_on(source: Source, s: ast.Assign) -> Edits:
-    """An idle flag becomes one that has an effect."""
+    """Turn an idle flag into one that has an effect."""
     return Patch(source).replace(s.lineno, working_flag(s)).edits
 
 
@@ -399,7 +399,7 @@ def under_no_grad(q: Question, k: int) -> Edits:
 
 
 def moved_after(q: Question, w: int, run: Pass) -> Edits:
-    """The update at event w is moved after the pass that still needs the old value."""
+    """Move the update at event w after the pass that still needs the old value."""
     here, there = q.facts.place(w), q.facts.place(run.start)
     if here is None or there is None or here[0] is not there[0]:
         return ()
@@ -425,7 +425,7 @@ def moved_after(q: Question, w: int, run: Pass) -> Edits:
 
 
 def mended(q: Question, cuts: list[Hop]) -> Edits:
-    """Every cut is removed from its line; () if that is not certain for each of them."""
+    """Remove every cut from its line; () if that is not certain for each of them."""
     found: dict[tuple[str, int], Edit] = {}
     for hop in cuts:
         edits = _mended(q, hop)
@@ -437,7 +437,7 @@ def mended(q: Question, cuts: list[Hop]) -> Edits:
 
 
 def _flags_left_out(q: Question, names: set[str]) -> Edits:
-    """`loss.requires_grad = True` is deleted if its target, one of these names or computed from one, now has a history."""
+    """Delete `loss.requires_grad = True` if its target, one of these names or computed from one, now has a history."""
     found: list[Edit] = []
     for source in q.facts.code:
         known = source.computed_from(names)
@@ -483,7 +483,7 @@ def _mended(q: Question, hop: Hop) -> Edits:
 
 
 def _not_detached(q: Question, hop: Hop) -> Edits:
-    """The call of detach is deleted; an earlier pass that should stop there gets a detach of its own."""
+    """Delete the call of detach; give an earlier pass that should stop there a detach of its own."""
     where = q.facts.place(hop.k)
     if where is None:
         return ()
@@ -553,7 +553,7 @@ def _stopped_there(q: Question, hop: Hop, name: str) -> Edits | None:
 
 
 def _out_of_the_block(q: Question, hop: Hop) -> Edits:
-    """The block or decorator that switches recording off is deleted, unless it contains an update."""
+    """Delete the block or decorator that switches recording off, unless it contains an update."""
     where = q.facts.place(hop.k)
     if where is None:
         return ()
@@ -638,7 +638,7 @@ def _list_of(q: Question, value: ast.expr) -> ast.expr | None:
 
 
 def kept_as_tensor(q: Question, reads: list[int], again: int | None = None) -> Edits:
-    """`.item()` and `float()` are deleted; so is a `tensor()` around their result, which would copy the number again.
+    """Delete `.item()` and `float()`, and a `tensor()` around their result, which would copy the number again.
 
     () if the numbers' use cannot be followed, or if some use takes plain numbers only: NumPy, math, round.
     """
@@ -910,7 +910,7 @@ def added_to_inputs(q: Question, k: int) -> Edits:
 
 
 def backward_called(q: Question, before: int | None = None) -> Edits:
-    """`loss.backward` gets its parentheses; or the call is added after the line of the last single number computed from the tensor."""
+    """Add the parentheses to `loss.backward`, or the call after the line of the last single number computed from the tensor."""
     for source in q.facts.code:
         for s in source.statements():
             if isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute) and s.value.attr == "backward":
@@ -945,7 +945,7 @@ def backward_called(q: Question, before: int | None = None) -> Edits:
 
 
 def cleared_before(q: Question, k: int, start: int) -> Edits:
-    """The line that clears is moved before the pass."""
+    """Move the line that clears before the pass."""
     return moved_up(q, k, start)
 
 
@@ -987,7 +987,7 @@ def reads_none(q: Question, k: int) -> bool:
 
 
 def total(q: Question, run: Pass, root: int, name: str, parts: list[str]) -> Edits:
-    """The pass starts from the loss of the iteration, and the sum adds its number only."""
+    """Start the pass from the loss of the iteration, and add only its number to the sum."""
     facts = q.facts
     writes = facts.writes.get(root)
     added = facts.place(writes[-1] if writes else facts.maker.get(root))
@@ -1032,7 +1032,7 @@ def collection(q: Question, k: int | None) -> str:
 
 
 def emptied(q: Question, run: Pass, name: str) -> Edits:
-    """The list is emptied after each pass."""
+    """Empty the list after each pass."""
     where = q.facts.place(run.start)
     if where is None or not name or where[0].statement(where[1]) is None:
         return ()
@@ -1068,7 +1068,7 @@ def detached(q: Question, names: list[str], how_many: int) -> str:
 
 
 def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user: int | None) -> Edits:
-    """The state is detached after the pass, or, if the name does not exist there, before it is used."""
+    """Detach the state after the pass or, if the name does not exist there, before it is used."""
     after, before = q.facts.place(run.start), q.facts.place(user)
     if not names:
         return ()
@@ -1120,7 +1120,7 @@ def stands_in(q: Question, k: int | None, function: str) -> bool:
 
 
 def moved_into_loop(q: Question, run: Pass) -> Edits:
-    """The lines that computed what every pass needs are moved to the beginning of the loop."""
+    """Move the lines that computed what every pass needs to the beginning of the loop."""
     facts = q.facts
     where = facts.place(run.start)
     if where is None:
@@ -1149,7 +1149,7 @@ def moved_into_loop(q: Question, run: Pass) -> Edits:
 
 
 def updated_last(q: Question, w: int, first: Pass, run: Pass) -> Edits:
-    """The first pass keeps the graph, and the update at event w comes after the second one."""
+    """Let the first pass keep the graph, and move the update at event w after the second one."""
     kept, moved = retained(q, first, "retain_graph=True"), moved_after(q, w, run)
     apart = not {edit[:2] for edit in kept} & {edit[:2] for edit in moved}
     return (*kept, *moved) if kept and moved and apart else ()

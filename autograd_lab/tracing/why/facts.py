@@ -1,4 +1,4 @@
-"""What a trace says about tensors over time: what made them, which needed a gradient when, which passes ran, what cut the path."""
+"""What a trace says about tensors over time: what made them, which needed a gradient and when, which passes ran, what cut the path."""
 
 from __future__ import annotations
 
@@ -315,7 +315,7 @@ class Facts:
         return any(source.mentions(name) for source in self.code)
 
     def stepped(self, k: int) -> bool:
-        """Whether a write is that of an optimizer's step: a rule's name here, add_ and the like under PyTorch."""
+        """Whether an optimizer's step made a write: it has a rule's name here, add_ and the like under PyTorch."""
         op = self.events[k]["op"]
         return not op.endswith(("_", "=")) or re.search(r"\.step\(", self.text(k)) is not None
 
@@ -484,7 +484,7 @@ class Facts:
         return came
 
     def _cut(self, k: int, e: Record, a: int, b: int) -> str:
-        """What ended the gradient's path between a and b at event k, or ''. If a needed none, it ended before."""
+        """What ended the gradient's path between a and b at event k, or ''. If a needed no gradient, the path ended before."""
         if not self.needs(a, k):
             return ""
         kind = e["k"]

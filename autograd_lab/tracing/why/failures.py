@@ -1,7 +1,7 @@
 """The program stopped with one of autograd's errors: the lines that led to it.
 
-An error is never the cause by itself. One that follows from an earlier mistake (such as an AttributeError because .grad is None) is
-skipped here, and what made .grad None is the answer.
+An error is never the cause itself. One that follows from an earlier mistake (such as an AttributeError because .grad is None) is
+skipped here: then the answer is what made .grad None.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _of_a_number(q: Question, k: int) -> Why | None:
 
 
 def _too_few(q: Question, k: int) -> Why:
-    """The backward of a custom Function returned another number of gradients than forward has inputs."""
+    """The backward of a custom Function returned more or fewer gradients than forward has inputs."""
     facts, e = q.facts, q.facts.events[k]
     counts = e["message"].rpartition("(")[2].rstrip(")")
     return q.answer(
@@ -233,7 +233,7 @@ def _newer(q: Question, run: Pass, first: Pass) -> set[int]:
 def _goes_back(
     q: Question, k: int, run: Pass, first: Pass, gone: set[int], lost: str, lines: list[Line]
 ) -> Why | None:
-    """A state, a sum or a list carried from iteration to iteration leads back to the nodes `gone`, whose saved values are `lost`."""
+    """A state, sum or list that is carried over from one iteration leads back to the nodes `gone`, whose saved values are `lost`."""
     facts = q.facts
     new = _newer(q, run, first)
     carriers = _carriers(q, new, gone, first)
@@ -707,6 +707,6 @@ def _retained(q: Question, k: int, run: Pass, node: int, w: int) -> Why | None:
 
 
 def _plain(op: str, name: str) -> str:
-    """The same operation without writing in place, as a learner would spell it, if that is a sign."""
+    """The same operation out of place, as a learner would write it, if it has an operator."""
     signs = {"add_": "+", "sub_": "-", "mul_": "*", "div_": "/"}
     return f" ({name} = {name} {signs[op]} ...)" if op in signs else ""

@@ -244,7 +244,7 @@ def _depends(q: Question, inner: Pass, from_it: set[int]) -> bool:
 
 
 def _partly_cut(q: Question) -> Why | None:
-    """Besides the gradient's paths there is another one from the tensor to the loss, which is cut."""
+    """One more path leads from the tensor to the loss, beside those of the gradient; it is cut."""
     facts = q.facts
     run = _run_at(q, facts.grads[q.t][-1])
     root = facts.root_of(run) if run else None

@@ -181,7 +181,7 @@ def _idle_why(s: ast.Assign) -> str:
 
 
 def _frozen(q: Question, k: int) -> Why:
-    """Its flag was switched off at event k, and perhaps switched on again by something that has no effect."""
+    """Its flag was switched off at event k; an attempt to switch it on again may have had no effect."""
     facts, name = q.facts, q.name
     since = f"{name} does not require grad since {facts.statement(k)} switched that off"
     off = facts.at(k, "switched off here")
@@ -333,7 +333,7 @@ def _follows(q: Question, former: int, a: int, t: int) -> bool:
 
 
 def _renamed(q: Question, former: int, t: int, k: int) -> Why:
-    """The name of the leaf `former` stands for t since event k, or since an update before that."""
+    """Since event k, or since an update before it, the name of the leaf `former` means t."""
     facts = q.facts
     first = next((a for a in reversed(facts.ancestors(t)) if _follows(q, former, a, t)), t)
     if first != t:
@@ -386,7 +386,7 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
 
 
 def _takes_the_name(q: Question, hop: Hop, until: int) -> int | None:
-    """The tensor that has the name of the leaf hop.a since this cut, if that is what the cut is about."""
+    """The tensor that took over the name of the leaf hop.a at this cut, if that is what the cut is about."""
     facts = q.facts
     own = facts.trace.tensors[hop.a]["name"]
     if not facts.leaf(hop.a):
@@ -500,7 +500,7 @@ def has_nameless_leaf(q: Question, t: int) -> bool:
 
 
 def flag_last(q: Question, t: int, name: str) -> str:
-    """What to do about a leaf without a name, of which `name` was computed."""
+    """What to do about a leaf without a name, from which `name` was computed."""
     if "Parameter(" in q.facts.text(q.facts.maker[t]):
         return f"compute the numbers first and make the parameter last: {name} = nn.Parameter(...)."
     return f"make the numbers first and set the flag last: {name} = (...).requires_grad_()."

@@ -160,7 +160,7 @@ class Numbers:
         return i if i < len(inputs) else None
 
     def shared(self, n: int, i: int) -> int:
-        """How often node `n` uses each number of its operand `i` by broadcasting it: a bias, a scalar that is added; 1 if it does not."""
+        """How often node `n` uses each number of its operand `i` by broadcasting it: a bias, a scalar that is added; 1 without broadcasting."""
         op, node = self.op(n), self.trace.nodes[n]
         place = self.operand(n, i)
         if place is None or (op, i) not in _SHARED or not node["outputs"]:
@@ -313,7 +313,7 @@ class Numbers:
             return None
         columns: dict[int, Column] = {}
         for c, (came, went) in enumerate(zip(g, sent, strict=True)):
-            slope = went / came if came else 1.0  # where nothing came in, the reason is elsewhere
+            slope = went / came if came else 1.0  # if nothing came in, the cause is elsewhere
             columns[c] = [(c, slope)] if slope else []
         return columns
 

@@ -8,7 +8,7 @@ from .question import Question
 
 
 def constant_derivative(q: Question) -> Why | None:
-    """The answer if what was differentiated last consists of a derivative that does not depend on the tensor asked about."""
+    """The answer if the tensor differentiated last was computed from a derivative that does not depend on the tensor asked about."""
     facts = q.facts
     root, until, k = _root(q)
     if root is None or q.t == root:
@@ -46,7 +46,7 @@ def _has_function(q: Question, run: Pass) -> bool:
 
 
 def _only_cut_inside(q: Question, root: int, until: int, run: Pass) -> bool:
-    """Whether the program did not cut the path itself: what is cut was computed by the pass."""
+    """Whether the program itself did not cut the path: the pass computed what is cut."""
     hops = q.facts.way(q.t, root, until) or []
     return all(q.facts.inside[hop.k] == run.p for hop in hops if hop.cut)
 

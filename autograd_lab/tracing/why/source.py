@@ -120,7 +120,7 @@ class Source:
         return []
 
     def decides(self, n: int, names: set[str], m: int) -> bool:
-        """Whether line m stands in an `if` or a loop that asks on line n, or asks for one of the names, whether to run it."""
+        """Whether line m is inside an `if` or a loop whose condition is on line n, or reads one of the names."""
         for tree in self.trees:
             for node in ast.walk(tree):
                 if not isinstance(node, ast.If | ast.While):
@@ -134,7 +134,7 @@ class Source:
         return False
 
     def updated(self, n: int) -> list[str]:
-        """What line n reads the `.grad` of to compute something new: p in `p = p - lr * p.grad`."""
+        """The expressions whose `.grad` line n reads to compute something new: p in `p = p - lr * p.grad`."""
         for s in self.statements():
             if s.lineno <= n <= (s.end_lineno or s.lineno) and isinstance(s, (ast.Assign, ast.Return)):
                 return [
@@ -223,12 +223,12 @@ class Patch:
         self._after: dict[int, list[str]] = {}
 
     def replace(self, n: int, text: str) -> Patch:
-        """Line n becomes `text`, which keeps the line's indentation."""
+        """Replace line n by `text`, with the line's indentation."""
         self._now[n] = textwrap.indent(text, self.source.indent(n))
         return self
 
     def delete(self, n: int) -> Patch:
-        """Line n is deleted; a block that would be empty gets a `pass`."""
+        """Delete line n; a block that would be empty gets a `pass`."""
         statement = self.source.statement(n)
         body = getattr(self.source.parents.get(statement), "body", []) if statement is not None else []
         if len(body) == 1:
@@ -237,23 +237,23 @@ class Patch:
         return self
 
     def gone(self, n: int) -> Patch:
-        """Line n is deleted, whatever it is."""
+        """Delete line n, whatever it is."""
         self._now[n] = None
         return self
 
     def dedented(self, n: int, by: int) -> Patch:
-        """Line n moves left by so many columns."""
+        """Move line n left by `by` columns."""
         text = self.source.lines.get(n, "")
         self._now[n] = text[by:] if not text[:by].strip() else text
         return self
 
     def before(self, n: int, text: str) -> Patch:
-        """`text` is inserted before line n."""
+        """Insert `text` before line n."""
         self._before.setdefault(n, []).append(textwrap.indent(text, self.source.indent(n)))
         return self
 
     def after(self, n: int, text: str) -> Patch:
-        """`text` is inserted after line n."""
+        """Insert `text` after line n."""
         self._after.setdefault(n, []).append(textwrap.indent(text, self.source.indent(n)))
         return self
 

@@ -1,8 +1,8 @@
 """`.grad` contains nan or inf: the first event, forward before backward, that produced one.
 
-From the gradient, messages with nan (or inf) are followed back through the pass to the rule that made it from finite ones. If that
-rule computed with a nan or an inf of the forward pass, that one is followed back too, through operations, writes and updates,
-if necessary into an earlier pass. The place where this ends is the origin.
+The search follows messages with nan (or inf) from the gradient back through the pass, to the rule that made it from finite ones. If
+that rule computed with a nan or an inf of the forward pass, the search goes on from there, through operations, writes and updates,
+if necessary into an earlier pass. It ends at the origin.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ _GROWS = {
     "linalg_vector_norm", "softplus", "log_sigmoid_forward", "logaddexp",
 }  # fmt: skip
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax", "logsumexp"}
-#: the user put it there.
+#: Operations that write what the user chose: a nan or inf that they write is on purpose.
 _CHOSEN = {
     "masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor",
 }  # fmt: skip

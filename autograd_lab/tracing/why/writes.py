@@ -1,7 +1,7 @@
 """Uncounted writes: numbers, gradients and modes that changed without a new version.
 
 A write through .data or by NumPy, `.data =`, and a write into what ctx keeps as an attribute change no version: the
-pass then uses other numbers than the forward pass did, without an error. Every answer here quotes the line that wrote.
+pass then uses other numbers than the forward pass did, without an error. Every answer here quotes the line that did it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PRODUCT = {"mul", "mm", "bmm", "matmul", "addmm", "mv", "dot", "linear", "baddb
 
 
 class Write(NamedTuple):
-    """A write that no version counter shows: its event, the tensors whose numbers it changed, and the means."""
+    """A write that no version counter shows: its event, the tensors whose numbers it changed, and how it wrote."""
 
     k: int
     changed: set[int]
@@ -89,7 +89,7 @@ def _called(q: Question, t: int) -> str:
 
 
 def writer(q: Question, k: int) -> str:
-    """The statement that wrote, as the beginning of a sentence."""
+    """The statement that wrote, as the subject of a sentence."""
     facts, e = q.facts, q.facts.events[k]
     if e.get("how") == "NumPy" and not facts.at(k):
         return "A line of NumPy, which shares the memory,"

@@ -1,8 +1,8 @@
 """`.grad` is zero, wholly or partly, or close to zero: which arithmetic of the pass made it so.
 
-births.py traces the gradient back to the nodes where a zero arose. Here such a place becomes an answer, and nothing is said
-about a node that its numbers do not support: "flat" if its derivatives are 0, "adds up to a constant" if they are not and their terms
-cancel, "underflow" if a product of numbers other than 0 is below the smallest number of the dtype.
+births.py traces the gradient back to the nodes where a zero arose. Here each such place becomes an answer, which says nothing
+about a node that its numbers do not prove: "flat" if its derivatives are 0, "adds up to a constant" if they are not and their terms
+cancel, "underflow" if a product of nonzero numbers is below the smallest number of the dtype.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def although_nan(q: Question, answer: Why) -> Why:
 
 
 def partly_zero(q: Question) -> Why | None:
-    """Why some elements of `.grad` are zero, or all are too small to have an effect; None if neither is so."""
+    """Why some elements of `.grad` are zero, or all are too small to have an effect; None if neither holds."""
     facts = q.facts
     k = facts.grads[q.t][-1]
     run = _run_at(facts, k)

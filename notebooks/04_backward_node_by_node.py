@@ -41,8 +41,8 @@ nudged, moved = 0.001, -0.004
 lab.reveal(gradient, moved / nudged)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 8 minutes to the stepper, 14 to the engine they run themselves, 12 for the three
-# engines and the one that waits, 9 for the network, 2 for the ticket. Each vote adds 8.
+# **For the instructor.** *Time*: 8 minutes to the stepper, 14 to the engine they run themselves, 14 for the three
+# engines, the one that waits and the lab's own, 7 for the network, 2 for the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M06")` in place of *Predict*, `lab.classroom("M07")` before the box on a tensor used
 # twice.
@@ -52,7 +52,7 @@ lab.reveal(gradient, moved / nudged)
 # %% [markdown]
 # ## Predict
 #
-# Three lines, at `a = 2`. Note that `b` is used twice: by `c`, and again by `loss`. What is `a.grad`
+# Three lines, at `a = 2`. `b` is used twice: by `c`, and again by `loss`. What is `a.grad`
 # after `loss.backward()`?
 #
 # `0` · `48` · `96` · `144`
@@ -96,8 +96,8 @@ assert a.grad == 96
 
 # %% [markdown]
 # The node of `b` has two users, so it waits for two messages. The first, 12, comes straight from the
-# product. The other takes the way through `c`: there it is 4, and 3 times 4 is again 12. Only when both
-# are in, summed to 24, does the node run. It sends 48 to each of its operands. Both are `a`, so
+# product. The other takes the way through `c`: there it is 4, and 3 times 4 is again 12. The node
+# runs when both are in, summed to 24. It sends 48 to each of its operands. Both are `a`, so
 # `a.grad` is 96.
 #
 # That is the chain rule over **all paths**, each sum finished before it travels on. Say in one sentence
@@ -145,7 +145,7 @@ lab.step(mine, mode="engine")
 # %% [markdown]
 # ## Three engines that do not wait
 #
-# Each of these has been proposed in earnest as a simpler backward pass, and each is right on some small
+# Each has been proposed in earnest as a simpler backward pass, and each is right on some small
 # graph. On ours they give `0`, `48` and `144`. **Read, then predict**: which gives which?
 
 
@@ -217,7 +217,7 @@ lab.reveal(prediction, wrong)
 # > **Here it is**, side by side: our engine, and one that runs a node at its first message. The button
 # > **difference** with the arrow down leads to where they part.
 #
-# After that, an engine that waits. First it counts how many messages each node will get. **Predict** the
+# Now an engine that waits. First it counts how many messages each node will get. **Predict** the
 # counts for the nodes of `b` and `c`, and for the accumulator of `a`.
 
 
@@ -265,11 +265,16 @@ while ready:
 
 assert wrong == [144, 48, 0]
 assert total[accumulator] == 96
+lab.step(trace)
 
 # %% [markdown]
 # This loop is the heart of PyTorch's engine, and of this lab's: **dependency counts** and a **ready
 # queue**. Both add one rule: of several ready nodes, the one made last runs first, except that an
 # accumulator runs before all others.
+#
+# Watch the lab's own loop do what you did by hand. In the stepper above press **backward**, then **engine**,
+# the tab beside *your code*, then **Step**. The marked line has just run. Its variables stand above it: `ready`,
+# `deps` (your `waiting`) and `buffers` (your `total`). Before each `heappop`, **predict** the node it takes.
 #
 # > **You may think** a tensor used twice keeps the last gradient that arrives.
 # >

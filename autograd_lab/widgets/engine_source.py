@@ -35,6 +35,8 @@ BESIDE: tuple[Callable[..., Any], ...] = (
     hooks.retain_grad,
 )  # fmt: skip
 """What the core tells of besides."""
+CUT = "    \N{HORIZONTAL ELLIPSIS}"
+"""The heading of what follows the examples of a docstring: one row that says that lines are left out."""
 PACKAGE = Path(__file__).parents[1]
 OPERATIONS = ("node", "edge", "const", "inplace")
 """Kinds of events that tell of an operation."""
@@ -45,7 +47,7 @@ MARK = re.compile(r"\s*# event: ([\w, ]+)$")
 def listing() -> Record:
     """{"pages": [[[heading, first line number, text], ..], ..], "at": {mark: [page, row]}}: the functions of each page.
 
-    A heading says in which file and class a function is; it is "" where that is as before. See `rows`.
+    A heading says in which file and class a function is; it is "" where that is as before, `CUT` after lines left out. See `rows`.
     """
     pages = [page(functions) for functions in (FORWARD, BACKWARD, BESIDE)]
     at: dict[str, list[int]] = {}
@@ -71,7 +73,7 @@ def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
             text = "\n".join(
                 line.rstrip().removeprefix("    " if owner else "") for line in lines[start:stop]
             )
-            parts.append(["" if heading == before else heading, first + start, text])
+            parts.append([CUT if start else "" if heading == before else heading, first + start, text])
             before = heading
     return parts
 
@@ -89,10 +91,13 @@ def rows(parts: list[list[Any]]) -> list[tuple[int, str]]:
     """The rows of a page, (line number, text); what is no line of a file has the number 0 (`engineRows` in assets/engine.js does the same)."""
     found: list[tuple[int, str]] = []
     for heading, first, text in parts:
-        if found:
-            found.append((0, ""))
-        if heading:
-            found.append((0, f"# {heading}"))
+        if heading == CUT:
+            found.append((0, CUT))
+        else:
+            if found:
+                found.append((0, ""))
+            if heading:
+                found.append((0, f"# {heading}"))
         found += enumerate(text.split("\n"), first)
     return found
 

@@ -143,6 +143,26 @@ def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
     page.context.close()
 
 
+@pytest.mark.parametrize("size", [(1024, 700), (1440, 900)])
+def test_the_engines_line_is_seen_when_it_is_presented(browser, demo, size):
+    """In large type the lit line still lies whole below the variables."""
+    page, noted = visit(browser, demo, size)
+    page.get_by_role("button", name="engine", exact=True).click()
+    page.get_by_role("button", name="Present").click()
+    code, at, seen = page.get_by_role("region", name="Code"), listing()["at"], 0
+    for mark, _ in told(TRACE):
+        page.get_by_role("button", name="Step", exact=True).click()
+        if mark in at:
+            line, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
+            head = code.locator(".agl-listings").bounding_box()
+            assert head["y"] + head["height"] <= line["y"] + 1
+            assert line["y"] + line["height"] <= pane["y"] + pane["height"] + 1
+            seen += 1
+    assert seen > 20
+    assert not noted
+    page.context.close()
+
+
 def test_the_loops_variables_are_told_with_their_numbers(browser, demo):
     page, noted = visit(browser, demo)
     page.get_by_role("button", name="engine", exact=True).click()

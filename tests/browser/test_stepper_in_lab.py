@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, expect
 from autograd_lab.tracing import Trace, narrate, state
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.rules import number
+from autograd_lab.widgets.engine_source import listing, rows
 
 HAND_MADE = "import samples\nfrom autograd_lab.widgets import step\ns = step(samples.{}())\ns"
 REAL = """import numpy as np
@@ -117,6 +119,53 @@ def test_a_real_trace_of_arrays(browser, lab):
     ).count() else None
     grads = notebook.page.evaluate(SCREEN)["leaves"]
     assert grads == {"w1": "3\u00d75", "w2": "5\u00d72", "x": "\u2013"}
+    notebook.close()
+
+
+ENGINE = """import autograd_lab as torch
+from autograd_lab import lab
+w, b = torch.tensor(3.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+with lab.record() as trace:
+    y = w * 2.0 + b
+    loss = y * y
+    loss.backward()
+s = lab.step(trace)
+s"""
+
+
+@pytest.mark.parametrize(
+    ("host", "theme", "size"),
+    [("lab", "Dark", (1440, 900)), ("lab", "Light", (1024, 700)), ("notebook", "Light", (1440, 900))],
+)
+def test_the_engine_beside_the_code(browser, lab, host, theme, size):
+    """The tab "engine" in JupyterLab and in Notebook 7: at each step the line that ran, in its function, can be read."""
+    notebook = show(browser, lab, ENGINE, host=host, theme=theme, size=size)
+    events = json.loads(notebook.evaluate("import json; print(json.dumps([e['k'] for e in trace]))"))
+    notebook.button("engine").click()
+    code, pages, at = notebook.stage.get_by_role("region", name="Code"), listing()["pages"], listing()["at"]
+    for kind in events:
+        notebook.button("Step").click()
+        lit, where = code.locator("[data-lit=now]"), code.locator(".agl-where")
+        if kind not in at:  # a leaf that is used for the first time runs no line of the engine
+            expect(lit).to_have_count(0)
+            expect(where).to_be_empty()
+            continue
+        page, row = at[kind]
+        above = [text for number, text in rows(pages[page])[: row + 1] if number and text.startswith("def ")]
+        name = above[-1].removeprefix("def ").partition("(")[0]
+        assert lit.locator("code").inner_text().strip() == rows(pages[page])[row][1].strip()
+        assert re.fullmatch(rf"{name} in core/\w+\.py", where.inner_text())
+        for part in (code, where):
+            assert part.evaluate("e => e.scrollWidth <= e.clientWidth")  # nothing is cut off at the right
+        head, line, pane = (
+            code.locator(".agl-listings").bounding_box(),
+            lit.bounding_box(),
+            code.bounding_box(),
+        )
+        assert head["y"] + head["height"] <= line["y"] + 1
+        assert line["y"] + line["height"] <= pane["y"] + pane["height"] + 1
+        assert pane["height"] - head["height"] >= 100  # room for five lines
+    assert {"node", "pop", "vjp", "deliver", "accumulate", "done"} <= set(events)
     notebook.close()
 
 

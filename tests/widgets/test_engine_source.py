@@ -23,6 +23,7 @@ from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.told import told as told_of
 from autograd_lab.tracing.trace import Trace
+from autograd_lab.widgets import engine_source
 from autograd_lab.widgets.engine_source import BY_MARK, VALUES, listing, ran, rows, variables
 from autograd_lab.widgets.frames import Film, film
 from autograd_lab.widgets.front import ASSETS
@@ -37,7 +38,7 @@ def statements():
     for number, page in enumerate(listing()["pages"]):
         file = None
         for row, (line, text) in enumerate(rows(page)):
-            if not line and text:
+            if not line and text.startswith("# "):
                 file = text.removeprefix("# ").partition(",")[0]
             found |= {
                 mark: (str(FOLDER.parent / file), line)
@@ -60,7 +61,7 @@ def test_what_is_shown_is_the_page():
                 shown = source[line - 1].partition("  # event: ")[0]
                 assert text in (shown, shown.removeprefix("    "))
                 assert "# event" not in text
-            elif text:
+            elif text.startswith("# "):
                 file = FOLDER.parent / text.removeprefix("# ").partition(",")[0]
                 source = file.read_text(encoding="utf-8").splitlines()
     for kind, statement in {
@@ -77,6 +78,15 @@ def test_what_is_shown_is_the_page():
     }.items():
         page, row = listing()["at"][kind]
         assert statement in rows(listing()["pages"][page])[row][1]
+
+
+def test_a_row_stands_for_examples_left_out():
+    for page in listing()["pages"]:
+        shown = rows(page)
+        assert not any(text.lstrip().startswith(">>>") for _, text in shown)
+        for (before, _), (number, text), (after, line) in zip(shown, shown[1:], shown[2:], strict=False):
+            if before and after and not number:
+                assert (text == engine_source.CUT) == (not line.startswith("def "))
 
 
 def test_it_is_small():
@@ -499,10 +509,11 @@ def test_the_page_derives_the_same(tmp_path, make):
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "film.json").write_text(json.dumps(doc))
     (tmp_path / "test.js").write_text(
-        'import { readFileSync } from "node:fs"; import { phase } from "./core.js"; import { engineRows, place, variables, written } from "./engine.js";\n'
+        'import { readFileSync } from "node:fs"; import { phase } from "./core.js"; import { engineRows, functionAt, place, variables, written } from "./engine.js";\n'
         'const f = JSON.parse(readFileSync("film.json", "utf8")), all = [...Array(f.steps + 1).keys()];\n'
         "const at = (k) => [place(f, k, phase(f, k).name), variables(f, k, phase(f, k).name), written(f, k, phase(f, k).name)];\n"
-        "console.log(JSON.stringify({ derived: all.map(at), pages: f.engine.pages.map(engineRows) }));"
+        "console.log(JSON.stringify({ derived: all.map(at), pages: f.engine.pages.map(engineRows),\n"
+        "  where: Object.entries(f.engine.at).map(([mark, [page, row]]) => [mark, functionAt(engineRows(f.engine.pages[page]), row)]) }));"
     )
     done = subprocess.run([NODE, "test.js"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, done.stderr
@@ -510,6 +521,7 @@ def test_the_page_derives_the_same(tmp_path, make):
     assert [[tuple(row) for row in page] for page in told["pages"]] == [
         rows(page) for page in listing()["pages"]
     ]
+    assert dict(told["where"]) == {mark: function_at(*AT[mark]) for mark in at}
     by = [("", ""), *told_of(trace)]
     for k, ((page, *row), held, texts) in enumerate(told["derived"]):
         if k:
@@ -523,6 +535,15 @@ def test_the_page_derives_the_same(tmp_path, make):
             held["saved"] = [[v, version] for _name, v, version in held["saved"]]
         assert held == as_drawn(shown, variables(state, mark)), k
         assert not any("undefined" in text or "NaN" in text for _, text in texts), texts
+
+
+def function_at(file, number):
+    """The function that line lies in, and its file, from the functions themselves."""
+    for function in (*engine_source.FORWARD, *engine_source.BACKWARD, *engine_source.BESIDE):
+        lines, first = inspect.getsourcelines(function)
+        if inspect.getfile(function) == file and first <= number < first + len(lines):
+            return f"{function.__name__} in {Path(file).relative_to(FOLDER.parent).as_posix()}"
+    raise AssertionError(f"no function of the pages is at line {number} of {file}")
 
 
 def as_drawn(shown, now):

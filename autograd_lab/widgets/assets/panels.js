@@ -2,7 +2,7 @@
 import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
 import { brief, card, everything, focusable, h, heat, numbers, shape, short, term } from "./dom.js";
 import { formula } from "./formula.js";
-import { engineRows, place, written } from "./engine.js";
+import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
 import { Zoom } from "./zoom.js";
 
@@ -132,9 +132,10 @@ export class Panels {
   makeTabs() {
     const tab = (view, text, title) => h("button", focusable({ type: "button", class: "agl-tab", "data-view": view, "aria-pressed": String(view === this.view), title, onclick: () => this.look(view) }), text);
     this.variables = h("div", { class: "agl-variables" });
+    this.where = h("span", { class: "agl-where" });
     return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
       tab("program", "your code", "The line of your program that runs, or that made the node at work"),
-      tab("engine", "engine", "The engine's own source as it runs: how an operation becomes a node, then the loop that carries the gradients back"), this.variables);
+      tab("engine", "engine", "The engine's own source as it runs: how an operation becomes a node, then the loop that carries the gradients back"), this.where, this.variables);
   }
 
   look(view) {
@@ -166,6 +167,7 @@ export class Panels {
     if (source !== this.shownSource && listing) {
       this.shownSource = source;
       const { name, lines } = engine ? { name: "the engine", lines: engineRows(listing) } : listing;
+      this.lines = lines;
       this.rows = new Map(lines.map(([n, text], i) => [engine ? i + 1 : n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " "))]));
       for (const [, line, why] of this.details.marks.get(source) ?? []) {
         this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
@@ -176,6 +178,7 @@ export class Panels {
       this.code.title = name;
       this.code.scrollTop = 0;
     }
+    if (this.tabs) this.where.textContent = this.where.title = engine && line[1] ? functionAt(this.lines, line[1] - 1) : "";
     const lit = line ? this.rows?.get(line[1]) : undefined;
     const made = p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
     if (lit === this.lit && made === this.made) return;

@@ -66,6 +66,23 @@ def draw(what: Any, **options: Any) -> Any:
     return widgets.draw(what, **options)
 
 
+def graph(what: Any) -> Any:
+    """The graph behind a tensor, or that of a trace, for networkx: an `nx.MultiDiGraph` from each result to its operands.
+
+    what   a tensor that was computed from tensors that require grad (no recording is needed), or a trace
+
+    An edge has the local derivative of the result by the operand as its `derivative`, where both are one number (else None), and
+    the number of the operand as its key. A node has `name`, `label`, `kind` ("leaf", "operation" or "Function"), `root`, `tensor`
+    (the variable's name), `value`, `shape`, `gradient` and `line`; a line is known in a trace only.
+
+    Of a tensor of PyTorch's the derivatives are None. Raises TypeError if `what` is neither a tensor nor a trace, ValueError if there
+    is no graph behind the tensor, RuntimeError if its saved values were freed by a backward pass or overwritten.
+    """
+    from .tracing.networks import of_tensor
+
+    return what.to_networkx() if isinstance(what, Trace) else of_tensor(what, sys._getframe(1))
+
+
 def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
 
@@ -176,7 +193,7 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "graph", "hint", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "source", "stand_in", "state", "step", "step_code", "why", "wrong_order",
 ]  # fmt: skip
 

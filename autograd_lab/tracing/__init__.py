@@ -19,9 +19,22 @@ def _why(self: Trace, tensor: Any, loss: Any = None, name: str = "") -> Any:
     return why(self, tensor, loss, name)
 
 
+def _to_networkx(self: Trace) -> Any:
+    """The nodes and edges of this trace as an `nx.MultiDiGraph`, from each result to its operands.
+
+    The nodes have the numbers of the trace, the edges the number of the operand as their key. README.md, beside this file, lists
+    the attributes. Needs networkx.
+    """
+    from .networks import of_trace
+
+    return of_trace(self)
+
+
+_to_networkx.__name__, _to_networkx.__qualname__ = "to_networkx", "Trace.to_networkx"
+Trace.to_networkx = _to_networkx
 _why.__name__, _why.__qualname__ = "why", "Trace.why"
 Trace.why = _why
 Trace.names = property(names_of, doc="What formulas call the tensors (see rules.py); worked out once.")
-del _why
+del _why, _to_networkx
 
 __all__ = ["State", "Trace", "TraceError", "label", "narrate", "state"]

@@ -9,7 +9,7 @@ For an output with m elements and an operand with n, the Jacobian has m rows and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -50,31 +50,38 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
     `values` are the saved arrays, `shape` and `dtype` those of the output. Raises what the rule raises.
     """
     size = prod(shape)
+    found: list[list[Any] | None] = [[] for _ in node.next_functions]
+    for grads in sent(node, np.eye(size, dtype=dtype).reshape(size, *shape), values):
+        for i, one in enumerate(grads):
+            column = found[i]
+            if one is None:
+                found[i] = None
+            elif column is not None:
+                column.append(np.asarray(one).reshape(-1))
+    return found
+
+
+def sent(node: Node, gradients: Iterable[Any], values: Sequence[Any]) -> Iterator[list[Any]]:
+    """What the rule of `node` sends for each of some gradients: one array per operand, None where nothing goes.
+
+    `values` are the saved arrays. Nothing of it is recorded or watched. Raises what the rule raises.
+    """
     edges = node.next_functions
-    wanted = len(edges)
-    found: list[list[Any] | None] = [[] for _ in range(wanted)]
-    state = THREAD.state
-    grad, watch = state.grad, state.watch
-    state.grad, state.watch = False, None
-    state.refresh()
-    basis = np.eye(size, dtype=dtype).reshape(size, *shape)
-    try:
-        with np.errstate(all="ignore"):
-            for g in basis:
+    for g in gradients:
+        state = THREAD.state
+        grad, watch = state.grad, state.watch
+        state.grad, state.watch = False, None
+        state.refresh()
+        try:
+            with np.errstate(all="ignore"):
                 grads = node.vjp(g, *values)
                 grads = grads if isinstance(grads, tuple) else (grads,)
                 if node.broadcast is not None:
                     grads = unbroadcast(node, grads)
-                for i, one in enumerate(grads[:wanted]):
-                    column = found[i]
-                    if one is None or edges[i][0] is None:
-                        found[i] = None
-                    elif column is not None:
-                        column.append(np.asarray(one).reshape(-1))
-    finally:
-        state.grad, state.watch = grad, watch
-        state.refresh()
-    return found
+        finally:
+            state.grad, state.watch = grad, watch
+            state.refresh()
+        yield [fn and one for (fn, _), one in zip(edges, grads, strict=False)]
 
 
 def askable(node: Node, saved: Sequence[Any] | None, shape: Sequence[int]) -> bool:

@@ -66,7 +66,8 @@ class Trace:
 
     why: ClassVar[Callable[..., Any]]
     names: ClassVar[Any]
-    """What can be asked of a trace stands above it; the folder's __init__ gives it these two."""
+    to_networkx: ClassVar[Callable[..., Any]]
+    """What can be asked of a trace stands above it; the folder's __init__ gives it these three."""
 
     def __len__(self) -> int:
         return len(self.events)

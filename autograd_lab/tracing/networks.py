@@ -19,7 +19,7 @@ from ..torchlike.autograd.saved import FREED, Packed
 from ..torchlike.autograd.variable import Variable
 from ..torchlike.ops.rule import Rule
 from .jacobian import sent
-from .names import name_in
+from .names import Names
 from .trace import Record, Trace
 
 FULL = 64  # up to so many numbers a value is given, as in a trace
@@ -178,10 +178,11 @@ def _tensors(
 ) -> dict[tuple[int, int], tuple[str, Any]]:
     """{(id of a node, output): (name, the tensor that it made)}, as far as a variable, a saved value or the root is that tensor."""
     found: dict[tuple[int, int], tuple[str, Any]] = {(id(root.grad_fn), root.output_nr): ("", root)}
+    names = Names()
     for node in nodes:
         leaf = getattr(node, "variable", None)
         if leaf is not None:
-            found[id(node), 0] = ("" if frame is None else name_in(frame, leaf), leaf)
+            found[id(node), 0] = ("" if frame is None else names.name(frame, leaf), leaf)
         elif isinstance(node, Rule):
             for i, t in enumerate(node.saved):
                 if isinstance(t, Variable):

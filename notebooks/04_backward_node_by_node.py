@@ -145,8 +145,7 @@ lab.step(mine, mode="engine")
 # %% [markdown]
 # ## Three engines that do not wait
 #
-# Each has been proposed in earnest as a simpler backward pass, and each is right on some small
-# graph. On ours they give `0`, `48` and `144`. **Read, then predict**: which gives which?
+# Each is right on some small graph. On ours they give `0`, `48` and `144`. **Read, then predict**: which gives which?
 
 
 # %%
@@ -217,7 +216,7 @@ lab.reveal(prediction, wrong)
 # > **Here it is**, side by side: our engine, and one that runs a node at its first message. The button
 # > **difference** with the arrow down leads to where they part.
 #
-# Now an engine that waits. First it counts how many messages each node will get. **Predict** the
+# Now an engine that waits: it counts how many messages each node will get. **Predict** the
 # counts for the nodes of `b` and `c`, and for the accumulator of `a`.
 
 
@@ -272,9 +271,9 @@ lab.step(trace)
 # queue**. Both add one rule: of several ready nodes, the one made last runs first, except that an
 # accumulator runs before all others.
 #
-# Watch the lab's own loop do what you did by hand. In the stepper above press **backward**, then **engine**,
-# the tab beside *your code*, then **Step**. The marked line has just run. Its variables stand above it: `ready`,
-# `deps` (your `waiting`) and `buffers` (your `total`). Before each `heappop`, **predict** the node it takes.
+# Watch the lab's own loop: in the stepper above press **backward**, the tab **engine**, then **Step**. The marked
+# line has just run; above it, `ready`, `deps` (your `waiting`) and `buffers` (your `total`). Before each
+# `heappop`, **predict** the node.
 #
 # > **You may think** a tensor used twice keeps the last gradient that arrives.
 # >
@@ -282,9 +281,9 @@ lab.step(trace)
 # >
 # > **Here it is.**
 #
-# **Why not walk every path?** Multiply the local derivatives along a path, and add up *all* paths: that is the
-# gradient, too, and nobody waits. `lab.graph(loss)` lets networkx list the paths. **Predict**, for ten
-# squarings in a row: how many paths, and how many edges does a reverse pass touch?
+# **Why not walk every path?** Multiply local derivatives along each path and add up: that is the gradient,
+# too. `lab.graph(loss)` lets networkx list the paths. **Predict**, for ten squarings in a row: how many paths?
+# How many edges does a reverse pass touch?
 
 # %%
 import math
@@ -327,7 +326,7 @@ lab.reveal(prediction, [len(list(walk(graph))), touched])
 
 # %% [markdown]
 # Each squaring doubles the paths and adds two edges. A pass that waits touches each edge **once**: paths
-# that have met travel on as one sum. Any order will do in which users come first.
+# that meet travel on as one sum.
 #
 # ## The real thing
 #

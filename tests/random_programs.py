@@ -258,7 +258,7 @@ def product(p, i, j, k):
 
 @step
 def layer(p, i, j, k):
-    """Two nodes in one, if the weight is a leaf: see the fused nodes of express."""
+    """Two nodes in one, if the weight is a leaf: see what express fuses."""
     x, w = p.pick(i), p.tensors[j % min(3, len(p.tensors))]
     bias = w[:, 0] if k % 3 == 0 else p.torch.full((len(w),), 0.5, dtype=w.dtype)
     return p.torch.nn.functional.linear(x, w, bias)

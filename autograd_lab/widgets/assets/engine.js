@@ -9,17 +9,15 @@ const HELD = { // of `film.made`, by mark: as BY_MARK in engine_source.py
 };
 const HELD_WORDS = ["rule", "name", "inner", "on", "value"], HELD_VALUES = ["data", "number", "numbers"];
 
-const CUT = "    \u2026"; // stands for the examples of a docstring, as in engine_source.py
+// stands for the examples of a docstring, as in engine_source.py
+const CUT = "    \u2026";
 
 /** The rows of a page, [line number, text]: its functions, some under the name of their file and class. */
 export function engineRows(parts) {
   const found = [];
   for (const [heading, begin, text] of parts) {
-    if (heading === CUT) found.push([0, CUT]);
-    else {
-      if (found.length) found.push([0, ""]);
-      if (heading) found.push([0, `# ${heading}`]);
-    }
+    if (found.length && heading !== CUT) found.push([0, ""]);
+    if (heading) found.push([0, heading === CUT ? CUT : `# ${heading}`]);
     text.split("\n").forEach((line, i) => found.push([begin + i, line]));
   }
   return found;
@@ -27,13 +25,13 @@ export function engineRows(parts) {
 
 /** Which function a row of `engineRows` lies in, and in which file: "_loop in core/engine.py". */
 export function functionAt(lines, row) {
-  let name, file;
-  for (let i = row; file === undefined && i >= 0; i--) {
+  // the first row of a page is a heading
+  for (let i = row, name; ; i--) {
     const [number, text] = lines[i];
-    name ??= number ? /^def (\w+)/.exec(text)?.[1] : undefined;
-    if (!number) file = /^# ([^,]+)/.exec(text)?.[1];
+    const file = !number && /^# ([^,]+)/.exec(text);
+    if (file) return `${name} in ${file[1]}`;
+    name ??= /^def (\w+)/.exec(number && text)?.[1];
   }
-  return `${name} in ${file}`;
 }
 
 /** What told of step k: [the mark of a statement, a sentence]; either may be undefined. */

@@ -135,7 +135,7 @@ export class Panels {
     this.where = h("span", { class: "agl-where" });
     return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
       tab("program", "your code", "The line of your program that runs, or that made the node at work"),
-      tab("engine", "engine", "The engine's own source as it runs: how an operation becomes a node, then the loop that carries the gradients back"), this.where, this.variables);
+      tab("engine", "engine", "The engine's own source: the line that runs, and its variables"), this.where, this.variables);
   }
 
   look(view) {

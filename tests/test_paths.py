@@ -1,6 +1,7 @@
 """Files of torchlike/ under two names: their place, and PyTorch's."""
 
 import importlib
+import inspect
 import pickle
 import pkgutil
 import subprocess
@@ -119,8 +120,6 @@ def test_pickles_name_the_public_path():
 
 
 def test_tools_find_the_sources():
-    import inspect
-
     assert inspect.getsourcefile(autograd_lab.nn.Linear) == str(
         Path(torchlike.__path__[0]) / "nn" / "modules.py"
     )

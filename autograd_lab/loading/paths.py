@@ -46,7 +46,7 @@ _TOPS = {
     "amp", "autograd", "creation", "distributions", "dtypes", "func", "interface", "layout", "library", "linalg", "nn", "ops",
     "optim", "printing", "random", "return_types", "special", "tensor", "testing", "utils", "world",
 }  # fmt: skip
-"""What is in torchlike/; test_directions compares it with the folder."""
+"""What is in torchlike/; tests/test_paths.py compares it with the folder."""
 
 
 def public(place):
@@ -82,19 +82,16 @@ class _Named:
 
     def exec_module(self, module):
         """Run the code of the module, and enter the module under its public name."""
-        if (
-            module is self._module
-        ):  # Python found the public name entered by another thread, and loads what it was given there
-            return
+        if module is self._module:
+            return  # Python found the public name, which another thread had just entered, and took its module for a new one
         spec = module.__spec__
         name = public(spec.name)
         space = vars(module)
-        if spec.submodule_search_locations is None:
+        is_folder = spec.submodule_search_locations is not None
+        if not is_folder:
             space["__name__"] = name
         exec(self._loader.get_code(spec.name), space)
-        if (
-            spec.submodule_search_locations is not None
-        ):  # `from . import page` goes by the name while the folder loads
+        if is_folder:  # only now: while its code runs, `from . import page` goes by the name
             space["__name__"] = name
             for member in space.values():
                 if getattr(member, "__module__", None) == spec.name:

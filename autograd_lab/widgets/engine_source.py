@@ -68,7 +68,7 @@ def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
         lines, first = inspect.getsourcelines(function)
         owner = function.__qualname__.removesuffix(function.__name__).rstrip(".")
         file = Path(inspect.getfile(function)).relative_to(PACKAGE).as_posix()
-        heading = file + (owner and f", class {owner}")
+        heading = f"# {file}" + (owner and f", class {owner}")
         for start, stop in without_examples(lines):
             text = "\n".join(
                 line.rstrip().removeprefix("    " if owner else "") for line in lines[start:stop]
@@ -91,13 +91,10 @@ def rows(parts: list[list[Any]]) -> list[tuple[int, str]]:
     """The rows of a page, (line number, text); what is no line of a file has the number 0 (`engineRows` in assets/engine.js does the same)."""
     found: list[tuple[int, str]] = []
     for heading, first, text in parts:
-        if heading == CUT:
-            found.append((0, CUT))
-        else:
-            if found:
-                found.append((0, ""))
-            if heading:
-                found.append((0, f"# {heading}"))
+        if found and heading != CUT:
+            found.append((0, ""))
+        if heading:
+            found.append((0, heading))
         found += enumerate(text.split("\n"), first)
     return found
 

@@ -18,10 +18,8 @@ def engines(tmp_path_factory):
     return {title: engine for title, *engine in reading.engines(tmp_path_factory.mktemp("alone"))}
 
 
-@pytest.mark.parametrize("title", MOST)
+@pytest.mark.parametrize("title", [*MOST] if (reading.PACKAGE / "express").is_dir() else [*MOST][:2])
 def test_there_is_no_more_to_read(engines, title):
-    if title not in engines:
-        pytest.skip("the folder express/ was deleted")
     text = reading.read_apart(*engines[title])
     found = re.search(r"^all: (\d+) functions in (\d+) files, (\d+) lines$", text, re.MULTILINE)
     assert all(int(n) <= most for n, most in zip(found.groups(), MOST[title], strict=True)), text

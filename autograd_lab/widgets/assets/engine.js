@@ -9,16 +9,13 @@ const HELD = { // of `film.made`, by mark: as BY_MARK in engine_source.py
 };
 const HELD_WORDS = ["rule", "name", "inner", "on", "value"], HELD_VALUES = ["data", "number", "numbers"];
 
-// stands for the examples of a docstring, as in engine_source.py
-const CUT = "    \u2026";
-
-/** The rows of a page, [line number, text]: its functions, some under the name of their file and class. */
+/** The rows of a page, [line number, text]: its functions, some under the name of their file and class; an indented heading is CUT in engine_source.py. */
 export function engineRows(parts) {
   const found = [];
   for (const [heading, begin, text] of parts) {
-    if (found.length && heading !== CUT) found.push([0, ""]);
-    if (heading) found.push([0, heading === CUT ? CUT : `# ${heading}`]);
-    text.split("\n").forEach((line, i) => found.push([begin + i, line]));
+    if (found.length && heading[0] !== " ") found.push([0, ""]);
+    if (heading) found.push([0, heading]);
+    found.push(...text.split("\n").map((line, i) => [begin + i, line]));
   }
   return found;
 }
@@ -26,9 +23,8 @@ export function engineRows(parts) {
 /** Which function a row of `engineRows` lies in, and in which file: "_loop in core/engine.py". */
 export function functionAt(lines, row) {
   // the first row of a page is a heading
-  for (let i = row, name; ; i--) {
-    const [number, text] = lines[i];
-    const file = !number && /^# ([^,]+)/.exec(text);
+  for (let name; ; row--) {
+    const [number, text] = lines[row], file = /^# ([^,]+)/.exec(!number && text);
     if (file) return `${name} in ${file[1]}`;
     name ??= /^def (\w+)/.exec(number && text)?.[1];
   }

@@ -98,7 +98,7 @@ export class Panels {
     this.zoom = new Zoom();
     this.view = "program";
     this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Code" }));
-    this.tabs = this.film.engine ? this.makeTabs() : undefined;
+    this.tabs = this.film.engine && this.makeTabs();
     this.rule = h("div", focusable({ class: "agl-rule", tabindex: "0", role: "region", "aria-label": "Rule of the current node" }));
     this.engine = h("div", { class: "agl-engine", role: "region", "aria-label": "Engine" });
     this.leaves = h("tbody");
@@ -135,7 +135,7 @@ export class Panels {
     this.where = h("span", { class: "agl-where" });
     return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
       tab("program", "your code", "The line of your program that runs, or that made the node at work"),
-      tab("engine", "engine", "The engine's own source: the line that runs, and its variables"), this.where, this.variables);
+      tab("engine", "engine", "The engine's source as it runs"), this.where, this.variables);
   }
 
   look(view) {
@@ -179,7 +179,7 @@ export class Panels {
       this.code.scrollTop = 0;
     }
     if (this.tabs) this.where.textContent = this.where.title = engine && line[1] ? functionAt(this.lines, line[1] - 1) : "";
-    const lit = line ? this.rows?.get(line[1]) : undefined;
+    const lit = line && this.rows?.get(line[1]);
     const made = p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
     if (lit === this.lit && made === this.made) return;
     for (const row of [this.lit, this.made]) row?.removeAttribute("data-lit");

@@ -272,7 +272,7 @@ lab.step(trace)
 # accumulator runs before all others.
 #
 # Watch the lab's own loop: in the stepper above press **backward**, the tab **engine**, then **Step**. The marked
-# line has just run; above it, `ready`, `deps` (your `waiting`) and `buffers` (your `total`). Before each
+# line has just run; above it are `ready`, `deps` (your `waiting`) and `buffers` (your `total`). Before
 # `heappop`, **predict** the node.
 #
 # > **You may think** a tensor used twice keeps the last gradient that arrives.

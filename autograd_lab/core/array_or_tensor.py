@@ -85,7 +85,7 @@ def unbroadcast(node, grads):
     What was copied along a dim in the forward pass is summed along it in the backward pass.
     """
     fitted = []
-    for g, (shape, dtype) in zip(grads if type(grads) is tuple else (grads,), node.broadcast, strict=True):
+    for g, (shape, dtype) in zip(grads, node.broadcast, strict=True):
         if g is not None:
             if g.shape != shape:
                 g = sum_to(g, shape)

@@ -36,6 +36,7 @@ class BackwardPass:
     keep_graph    whether nodes keep their saved values afterwards
     create_graph  whether the pass itself is recorded, so that its results can be differentiated again
     captures      {node: [(output_nr, place)]}: the gradients that `grad` wants, to be put into `captured`
+    bare          whether a node without hooks has nothing else around its rule
 
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> run = BackwardPass([root_of(x * x, None, False)], False, False)
@@ -54,6 +55,7 @@ class BackwardPass:
     def __init__(self, roots, keep_graph, create_graph, captures=None, call="backward"):
         self.id = _ids()
         self.captures, self.captured = captures, {}
+        self.bare = captures is None
         self.keep_graph = keep_graph
         self.create_graph = self.tensors = create_graph
         self.ready = []
@@ -67,8 +69,7 @@ class BackwardPass:
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
         state = THREAD.state
-        before = state.grad
-        state.grad = self.create_graph
+        before, state.grad = state.grad, self.create_graph
         try:
             self._run(limit)
         except BaseException as error:
@@ -87,13 +88,14 @@ class BackwardPass:
             _, node = heappop(ready)  # event: pop
             if self.watch is not None:
                 self.watch.popped(self, node, buffers[node])
-            grads = self._run_node(node, buffers.pop(node))  # event: hook, retain
+            run = self._apply if self.bare and node.hooks is None else self._run_node
+            g = buffers.pop(node)
+            grads = run(node, [g] if node.plain else g)  # event: hook, retain
             if grads is not None:
                 self._deliver_all(node, grads)
 
-    def _run_node(self, node, g):
-        """Run one node on the gradient that arrived (a list if it has several outputs). Returns None if it only captures."""
-        slots = [g] if node.plain else g
+    def _run_node(self, node, slots):
+        """Run one node on the gradients that arrived for its outputs. Returns None if it only captures."""
         if node.hooks is not None:
             slots = run_before(self, node, slots)
         if self.needed is not None and not self.needed[node]:
@@ -193,8 +195,7 @@ def count_dependencies(roots):
     while stack:
         edges = stack.pop()._next
         for fn in edges if type(edges) is tuple else (edges,):
-            if type(fn) is tuple:
-                fn, _ = fn
+            fn = fn[0] if type(fn) is tuple else fn
             if fn in deps:
                 deps[fn] += 1
             elif fn is not None:
@@ -278,7 +279,7 @@ def root_of(t, gradient, create_graph):
     if gradient is None:
         if t._data.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        gradient = wrap(np.ones(t._data.shape, t._data.dtype)[()])
+        gradient = wrap(np.ones_like(t._data)[()])
     edge = edge_of(t)
     if edge is NO_EDGE:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")

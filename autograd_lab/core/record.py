@@ -26,11 +26,7 @@ def edges_of(inputs):
 
 def wanted(edges):
     """Which of these edges lead somewhere, as the bits of a number; 0 if no gradient is wanted at all."""
-    bits = 0
-    for i, edge in enumerate(edges):
-        if edge is not NO_EDGE:
-            bits |= 1 << i
-    return bits
+    return sum([(edge is not NO_EDGE) << i for i, edge in enumerate(edges)])
 
 
 def apply(rule, inputs, *args):
@@ -42,11 +38,8 @@ def apply(rule, inputs, *args):
 
 def record_all(state, rule, inputs, data, args=(), broadcast=None):
     """`record`, for operands whose edges are not known yet."""
-    edges, needs = NO_EDGE, 0
-    if state.grad:
-        edges = edges_of(inputs)
-        needs = wanted(edges)
-    return record(state, rule, inputs, edges, needs, data, args, broadcast)
+    edges = edges_of(inputs) if state.grad else ()
+    return record(state, rule, inputs, edges, wanted(edges), data, args, broadcast)
 
 
 def record(state, rule, inputs, edges, needs, data, args=(), broadcast=None):

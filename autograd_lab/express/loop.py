@@ -58,7 +58,6 @@ def backward(root, seed, keep_graph):
 def loop(run):
     """Run the pass `run` to its end."""
     ready, deps, buffers, keep = run.ready, run.deps, run.buffers, run.keep_graph
-    state = THREAD.state
     # A leaf runs before all nodes, so it need not be queued if no other leaf is waiting. Nor need a node that is likely to run next: it is
     # kept at hand.
     hand = held = None
@@ -82,13 +81,11 @@ def loop(run):
             else:
                 grads = node.vjp(g, *node.unpack(False)) if saved else node.vjp(g)
             if node.broadcast is not None:
-                grads = unbroadcast(node, grads)
+                grads = unbroadcast(node, grads if type(grads) is tuple else (grads,))
             if saved and not keep:
                 node.release()
         else:
-            grads = run._run_node(node, g)
-            if state.grad or len(state.saved_hooks) != len(run.saved_hooks):
-                run._settle(state)  # a hook changed the modes of the pass
+            grads = run._run_node(node, [g] if node.plain else g)
         if type(edges) is not tuple:
             edges = (edges,)
         for fn, g in zip(edges, grads if type(grads) is tuple else (grads,)):  # noqa: B905 - `strict` costs too much

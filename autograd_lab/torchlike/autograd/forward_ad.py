@@ -901,9 +901,8 @@ def _run(node, slots):
     sent = in_formula(
         rule, recorded_vjp(rule), node, slots[0] if node.plain else slots, *rule.unpack(node, True)
     )
-    if node.broadcast is not None:
-        return unbroadcast(node, sent)
-    return sent if isinstance(sent, tuple) else (sent,)
+    sent = sent if isinstance(sent, tuple) else (sent,)
+    return sent if node.broadcast is None else unbroadcast(node, sent)
 
 
 __all__ = [

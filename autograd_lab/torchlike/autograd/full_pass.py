@@ -74,6 +74,7 @@ class FullPass(BackwardPass):
             self.depth = outer.depth + 1
         state.running = self
         self.saved_hooks = tuple(state.saved_hooks)
+        self.bare = self.needed is None and not state.anomaly
         paused = len(self.deps) > collector.LARGE and collector.pause()
         quiet, off = state.quiet
         warnings = quiet.set(off)  # like np.errstate, in a tenth of the time
@@ -99,29 +100,26 @@ class FullPass(BackwardPass):
             for fn in self.callbacks:  # a callback may add another
                 fn()
 
-    def _run_node(self, node, g):
+    def _run_node(self, node, slots):
         """Run one node with its hooks and modes. Returns None if it was only captured."""
-        state = THREAD.state
-        if state.anomaly:
-            grads = self._in_anomaly_mode(node, g)
-        elif node.hooks is self.captures is self.needed is None:
-            grads = self._apply(node, [g] if node.plain else g)  # nothing is around it
-        else:
-            grads = self._with_hooks(node, g)
-        if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
-            self._settle(state)
+        self.settle()
+        grads = self._in_anomaly_mode(node, slots) if THREAD.state.anomaly else self._with_hooks(node, slots)
+        self.settle()
         return grads
 
-    def _settle(self, state):
-        """Restore the grad mode and the saved-tensor hooks of the pass, which a hook may have changed."""
-        state.grad, state.saved_hooks = self.create_graph, list(self.saved_hooks)
-        state.refresh()
+    def settle(self):
+        """Restore the grad mode and the saved-tensor hooks of the pass after code of the user, which may have changed them."""
+        state = THREAD.state
+        self.bare = self.needed is None and not state.anomaly
+        if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
+            state.grad, state.saved_hooks = self.create_graph, list(self.saved_hooks)
+            state.refresh()
 
-    def _in_anomaly_mode(self, node, g):
+    def _in_anomaly_mode(self, node, slots):
         """Run one node; if it fails or computes a nan, tell where it was made."""
         self.node = node
         try:
-            grads = self._with_hooks(node, g)
+            grads = self._with_hooks(node, slots)
         except Exception:
             anomaly.explain(node)
             raise
@@ -131,10 +129,9 @@ class FullPass(BackwardPass):
             anomaly.check(node, grads)
         return grads
 
-    def _with_hooks(self, node, g):
+    def _with_hooks(self, node, slots):
         """Run one node with the hooks before and after it; capture what autograd.grad wants."""
         hooks = node.hooks
-        slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(node, slots)  # before its hooks; for a node that stops here, the hooks come first
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
@@ -169,9 +166,10 @@ class FullPass(BackwardPass):
         return [g if want else None for g, want in zip(grads, wanted, strict=True)]
 
     def _vjp(self, rule, node, slots, values):
-        if type(slots[0]) is _ARRAY and slots[0].dtype is not HALF and node.plain:  # nearly every time
-            return rule.vjp(node, slots[0], *values)
-        if slots[0] is None and node.skips_undefined and not any([s is not None for s in slots]):
+        g = slots[0]
+        if type(g) is _ARRAY and g.dtype is not HALF and node.plain:  # nearly every time
+            return rule.vjp(node, g, *values)
+        if g is None and node.skips_undefined and not any([s is not None for s in slots]):
             # The saved values were unpacked all the same: PyTorch checks them, and complains if they were freed.
             return (None,) * len(node._edges)
         g = slots[0] if node.plain else slots

@@ -204,6 +204,7 @@ class BackwardCFunction(Node, FunctionCtx):
         ]
         result = self.apply(*given)
         if run is not None:
+            run.settle()
             put_back(run, slots, arrived)
         if not isinstance(result, tuple):
             result = (result,)

@@ -16,7 +16,7 @@ from .memory import check_overlap, same_elements, settled, shares_places
 from .modes import THREAD, WATCHERS, watcher
 from .node import created
 from .saved import as_packed
-from .variable import INFERENCE, NO_EDGE, alias, wrap
+from .variable import INFERENCE, NO_EDGE, Variable, alias, edge_of, wrap
 from .views import DEFAULT, check_writable, make_view, rebase_history
 
 
@@ -43,10 +43,7 @@ def apply_laid_out(rule, inputs, args):
     data = state.run(forward_of(rule, arrays), *arrays, *args)
     if rule.layout is not None:
         data = rule.layout(data, arrays[0])
-    edges, needs = NO_EDGE, 0
-    if state.grad:
-        edges = edges_of(inputs[: rule.operands])
-        needs = wanted(edges)
+    edges, needs = links_of(rule, inputs) if state.grad else (NO_EDGE, 0)
     if not (needs and rule.saves_rest):
         return record(state, rule, inputs, edges, needs, data, args)
     out = wrap(data)
@@ -88,11 +85,18 @@ def forward_of(rule, arrays):
 
 def record_all(state, rule, inputs, data, args=(), broadcast=None):
     """The core's function of this name, for a rule whose last inputs may be indices or masks, which have no edge."""
-    edges, needs = NO_EDGE, 0
-    if state.grad:
-        edges = edges_of(inputs[: rule.operands])
-        needs = wanted(edges)
+    edges, needs = links_of(rule, inputs) if state.grad else (NO_EDGE, 0)
     return record(state, rule, inputs, edges, needs, data, args, broadcast)
+
+
+def links_of(rule, inputs):
+    """The edges of the operands that can want a gradient, and which of them lead somewhere (see `wanted`)."""
+    operands = len(inputs) if rule.operands is None else rule.operands
+    if operands == 1 and isinstance(inputs[0], Variable):  # written out: half of all rules
+        edge = inputs[0]._edge or edge_of(inputs[0])
+        return (edge,), edge is not NO_EDGE
+    edges = edges_of(inputs[:operands])
+    return edges, wanted(edges)
 
 
 def node_for(rule, edges, inputs, outputs, args=(), broadcast=None):
@@ -334,6 +338,6 @@ def announce(state, node):
 DOORS.finish = finished
 
 __all__ = [
-    "RANK", "announce", "apply", "apply_inplace", "apply_view", "apply_views", "check_fits", "copy_of", "edges_of", "finish",
+    "RANK", "announce", "apply", "apply_inplace", "apply_laid_out", "apply_view", "apply_views", "check_fits", "copy_of", "edges_of", "finish",
     "finish_inplace", "inplace_node", "make_node", "node_for", "overwrite", "record_all", "wanted", "write",
 ]  # fmt: skip

@@ -63,6 +63,9 @@ class Packed:
 
     def unpack(self, node, i):
         t = self.unpack_hook(self.content)
+        run = THREAD.state.running
+        if run is not None:
+            run.bare = False  # the hook may have changed modes, which counts until the end of this node
         if not isinstance(t, Variable):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "

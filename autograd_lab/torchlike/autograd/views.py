@@ -40,7 +40,12 @@ class ViewMeta(core.ViewMeta):
     """The meta of a view, which remembers how it was made."""
 
     def __init__(self, source, edge, creation=DEFAULT):
-        super().__init__(source, edge)
+        # Not by `super()`: a step of training makes one for each weight.
+        self.requires_grad = self.retains_grad = False
+        self.accumulator = self.grad = self.hooks = None
+        parent = source._meta
+        self.base = source if parent is None or parent.base is None else parent.base
+        self.edge, self.version = edge, source._box[0]
         if creation is DEFAULT:
             state = THREAD.state
             if not state.grad:

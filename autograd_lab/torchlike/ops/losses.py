@@ -12,8 +12,8 @@ import numpy as np
 from ..autograd.errors import not_for, other_type
 from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
-from ..autograd.record import record_all
-from ..autograd.variable import Variable, wrap
+from ..autograd.record import record
+from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..creation import follow
 from . import activations
 from . import array_or_tensor as both
@@ -268,7 +268,9 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     total_weight = wrap(total)
     data = state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1)
     inputs = input, target, None, total_weight
-    return record_all(state, NllLossBackward0, inputs, data, (reduction, ignore_index))
+    edge = (input._edge or edge_of(input)) if state.grad else NO_EDGE
+    args = reduction, ignore_index
+    return record(state, NllLossBackward0, inputs, (edge,), edge is not NO_EDGE, data, args)
 
 
 LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)

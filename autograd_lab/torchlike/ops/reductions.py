@@ -9,7 +9,7 @@ from .. import return_types
 from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.memory import put
 from ..autograd.modes import THREAD
-from ..autograd.record import apply, apply_inplace
+from ..autograd.record import apply, apply_inplace, apply_laid_out
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..creation import follow
 from ..dtypes import Defaults, meet, to_dtype
@@ -1338,14 +1338,15 @@ def _softmax_function(op, rule):
         if x.dtype.kind != "f":
             last = dim_of_all == max(x.ndim, 1) - 1
             raise not_for(x.dtype, f"{op}_lastdim_kernel_impl" if last else f"{op}_kernel_impl")
-        return apply(rule, (input,), dim)
+        return apply_laid_out(rule, (input,), (dim,))
 
     call.__name__ = call.__qualname__ = op
     call.__doc__ = rule.__doc__
     FUNCTIONS[op] = METHODS[op] = call
+    return call
 
 
-_softmax_function("softmax", SoftmaxBackward0)
-_softmax_function("log_softmax", LogSoftmaxBackward0)
+softmax = _softmax_function("softmax", SoftmaxBackward0)
+log_softmax = _softmax_function("log_softmax", LogSoftmaxBackward0)
 
 take_numpy_words(__name__)

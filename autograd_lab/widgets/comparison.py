@@ -23,7 +23,7 @@ from autograd_lab.tracing.trace import Record
 
 from . import still
 from .frames import film
-from .front import front_end, style
+from .front import packed, style
 from .shown import Shown
 from .stepper import Stepper
 from .svg import svg
@@ -89,7 +89,7 @@ class Comparison(Shown, anywidget.AnyWidget):
     pairs        the steps shown together at each position
     """
 
-    _esm = front_end()
+    _esm = packed()
     _css = style()
     _films = traitlets.List().tag(sync=True)
     _labels = traitlets.List().tag(sync=True)

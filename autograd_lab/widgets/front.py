@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
 import re
 from functools import cache
 from pathlib import Path
@@ -23,6 +26,36 @@ def front_end(without: tuple[str, ...] = ()) -> str:
     `without` leaves sources out, for widgets that never show their views: what they export is then never reached.
     """
     return joined(tuple(name for name in MODULES if name not in without))
+
+
+@cache
+def packed(without: tuple[str, ...] = ()) -> str:
+    """The module that a widget sends: `front_end(without)` in a third of the bytes, which a page unpacks once for all its widgets.
+
+    Every stepper of a notebook sends it anew, and the page would otherwise also compile it anew.
+    """
+    source = front_end(without).encode()
+    text = base64.b64encode(gzip.compress(source, mtime=0)).decode()
+    return LOADER % (text, hashlib.sha256(source).hexdigest()[:16])
+
+
+LOADER = """
+const packed = "%s", key = "%s";
+const pages = globalThis.autogradLabFrontEnds ??= {};
+async function unpack() {
+  if (!globalThis.DecompressionStream) throw new Error("This browser is too old for the stepper: it has no DecompressionStream.");
+  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+  const source = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  try {
+    return (await import(url)).default;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+const widget = await (pages[key] ??= unpack().catch((error) => { delete pages[key]; throw error; }));
+export default widget;
+"""
 
 
 @cache

@@ -26,7 +26,7 @@ from autograd_lab.tracing.trace import Record, Trace
 
 from . import still
 from .frames import text_width
-from .front import front_end, style
+from .front import packed, style
 from .layout import layered
 from .shown import Shown
 from .wire import encode
@@ -46,7 +46,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
     runs       one record for each call: what it did, and whether the captured graph was reused
     """
 
-    _esm = front_end()
+    _esm = packed()
     _css = style()
     _static = traitlets.Unicode().tag(sync=True)
     view = traitlets.Enum(VIEWS, "run", help="what is shown").tag(sync=True)

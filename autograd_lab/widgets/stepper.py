@@ -23,7 +23,7 @@ from autograd_lab.tracing.trace import Record
 
 from . import opening, still
 from .frames import film
-from .front import front_end, style
+from .front import packed, style
 from .pictures import Pictures
 from .quiz import Quiz
 from .rerun import Rerun, Run
@@ -39,7 +39,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     next node and send the messages (see `Quiz`).
     """
 
-    _esm = front_end(without=("compare.js", "static.js"))
+    _esm = packed(without=("compare.js", "static.js"))
     _css = style()
     _film = traitlets.Unicode().tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)

@@ -84,6 +84,10 @@ def test_every_control(live):
     at(9)
 
 
+def test_the_page_unpacks_the_front_end_once(live):
+    assert live.page.evaluate("Object.keys(autogradLabFrontEnds).length") == 1  # for three steppers
+
+
 def test_several_steppers_do_not_disturb_each_other(live):
     first, second, third = live.page.get_by_role("group", name="Autograd stepper").all()
     first.get_by_role("slider", name="Position").fill("0")

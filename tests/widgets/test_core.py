@@ -126,7 +126,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         "own.js",  # of lab.step_code, whose bundle is its own
         "opener.js",  # a widget of its own
     }
-    assert len(str(Stepper._esm).encode()) <= 168 * 1024  # every stepper of a notebook sends it anew
+    assert len(str(Stepper._esm).encode()) <= 96 * 1024  # every stepper of a notebook sends it anew
 
 
 def test_the_part_of_a_line_in_view(tmp_path):

@@ -141,8 +141,8 @@ while moved < 2 and (chance := network(pixels).softmax(0)[target]) < 0.9:
         pixels += 0.02 * pixels.grad.sign()
         pixels.clamp_(0, 1)
     moved += 0.02
-lab.reveal(prediction, round(moved, 2))
-show(start, pixels.detach().numpy())
+if lab.reveal(prediction, round(moved, 2), "00.a"):
+    show(start, pixels.detach().numpy())
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Ask* for a show of hands on the four distances before anybody runs the cell. *Expect*
@@ -182,7 +182,7 @@ with lab.record() as trace:
     formula(torch.tensor(3.0, requires_grad=True))
 
 operations = [node["name"] for node in trace.nodes if node["kind"] == "op"]
-lab.reveal(prediction, len(operations))
+lab.reveal(prediction, len(operations), "00.b")
 
 # %% [markdown]
 # ## Step
@@ -229,7 +229,7 @@ lab.step(formula, torch.tensor(3.0, requires_grad=True))
 x = torch.tensor(4.0, requires_grad=True)
 y = formula(x)
 y.backward()
-lab.reveal([y_at_4, times_as_far], [y, x.grad])
+lab.reveal([y_at_4, times_as_far], [y, x.grad], "00.c")
 
 # %%
 nudge = 0.001
@@ -278,8 +278,8 @@ x = torch.tensor(3.0, requires_grad=True)
 with lab.record() as trace:
     z = 5 * x - 2
 z.backward()
-lab.reveal(how_many, sum(node["kind"] == "op" for node in trace.nodes))
-lab.reveal(gradient, x.grad)
+lab.reveal(how_many, sum(node["kind"] == "op" for node in trace.nodes), "00.d")
+lab.reveal(gradient, x.grad, "00.e")
 
 # %% [markdown]
 # ## The same in PyTorch

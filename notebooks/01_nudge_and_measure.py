@@ -37,8 +37,8 @@ from autograd_lab import lab
 x = torch.tensor(2.0, requires_grad=True)
 with lab.record() as trace:
     y = (x + 1) * 3
-lab.reveal(operations, sum(node["kind"] == "op" for node in trace.nodes))
-lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient")
+lab.reveal(operations, sum(node["kind"] == "op" for node in trace.nodes), "01.a")
+lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient", "01.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 12 minutes to the two valleys, 6 for the hand calculations, 8 for stepper and
@@ -90,7 +90,7 @@ def error(h):
 
 
 best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
-lab.reveal(prediction, best)
+lab.reveal(prediction, best, "01.c")
 
 # %% [markdown]
 # With `1e-16` the answer is 0, off by all of 12: `2 + 1e-16` *is* 2, the nudge is lost, and nothing
@@ -148,9 +148,9 @@ assert forward_difference(f, 2.0, 1e-16) == 0
 square_forward, square_central, cube_central = ..., ..., ...
 
 assert forward_difference(lambda x: x**2, 3.0, 0.5) == (3.5**2 - 9) / 0.5 == 6.5
-lab.reveal(square_forward, forward_difference(lambda x: x**2, 3.0, 0.1))
-lab.reveal(square_central, central_difference(lambda x: x**2, 3.0, 0.1))
-lab.reveal(cube_central, central_difference(f, 2.0, 0.1))
+lab.reveal(square_forward, forward_difference(lambda x: x**2, 3.0, 0.1), "01.d")
+lab.reveal(square_central, central_difference(lambda x: x**2, 3.0, 0.1), "01.e")
+lab.reveal(cube_central, central_difference(f, 2.0, 0.1), "01.f")
 
 # %% [markdown]
 # ## Step
@@ -226,8 +226,8 @@ h = 1e-2  # change me
 exact = 1 / (2 * 2**0.5)
 measured = central_difference(root, 2.0, h)
 right = next((n for n in range(16) if abs(measured - exact) > 0.5 * 10**-n), 16) - 1
-lab.reveal(digits, right)
-print(f"exact    {exact:.15f}\nmeasured {measured:.15f}")
+if lab.reveal(digits, right, "01.g"):
+    print(f"exact    {exact:.15f}\nmeasured {measured:.15f}")
 assert abs(a.grad.item() - exact) < 1e-15
 assert f"{exact:.12f}" == "0.353553390593"
 assert 2 ** (6 - 1) == 32
@@ -244,11 +244,11 @@ runs, passes = ..., ...
 
 parameters = 64 * 20 + 20 * 10
 assert parameters == 1480
-lab.reveal(runs, parameters + 1)
+lab.reveal(runs, parameters + 1, "01.h")
 with lab.record() as trace:  # from a number to its gradient
     forward = [root(a)]
     forward[0].backward()
-lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trace))
+lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trace), "01.i")
 
 # %% [markdown]
 # This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact,
@@ -264,9 +264,10 @@ lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trac
 # %%
 cause, runs = ..., ...
 
-lab.reveal(cause, "lost" if error(1e-15) > error(1e-8) else "bends")  # a smaller nudge bends less
+found = "lost" if error(1e-15) > error(1e-8) else "bends"  # a smaller nudge bends less
+lab.reveal(cause, found, "01.j")
 inputs, sides = 3, ("up", "down")
-lab.reveal(runs, inputs * len(sides))
+lab.reveal(runs, inputs * len(sides), "01.k")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -34,8 +34,8 @@ import autograd_lab as torch
 from autograd_lab import lab
 
 x = torch.tensor(3.0, requires_grad=True)
-lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name())
-lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3))
+lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name(), "02.a")
+lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3), "02.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 10 minutes to the first refutation, 15 for stepper and edges, 7 for what leaves
@@ -62,7 +62,7 @@ prediction = ...
 # %%
 a = torch.tensor(3.0, requires_grad=True)
 b = a * a
-lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None")
+lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None", "02.c")
 
 # %% [markdown]
 # > **You may think** the graph is built by `backward()`.
@@ -137,9 +137,9 @@ both_of_square = ...  # a list of two names
 both_of_difference = ...
 
 # %%
-lab.reveal(second_of_c, edges(c)[1])
-lab.reveal(both_of_square, edges(a * a))
-lab.reveal(both_of_difference, edges(k - b))
+lab.reveal(second_of_c, edges(c)[1], "02.d")
+lab.reveal(both_of_square, edges(a * a), "02.e")
+lab.reveal(both_of_difference, edges(k - b), "02.f")
 
 # %% [markdown]
 # > **You may think** the constant `k` gets an `AccumulateGrad` too, and a gradient of zero.
@@ -178,7 +178,7 @@ prediction = ...  # True or False; fill in, then run
 x = torch.tensor(4.0)
 y = x * x
 x.requires_grad_()
-lab.reveal(prediction, y.requires_grad)
+lab.reveal(prediction, y.requires_grad, "02.g")
 
 # %% [markdown]
 # > **You may think** that `requires_grad_()` also reaches what was computed earlier.
@@ -225,7 +225,7 @@ with lab.record() as long:
 with lab.record() as short:
     grow(torch.tensor(20.0, requires_grad=True))
 counts = [sum(node["op"] == "mul" for node in trace.nodes) for trace in (long, short)]
-lab.reveal(prediction, counts)
+lab.reveal(prediction, counts, "02.h")
 
 # %% [markdown]
 # From 2 the loop runs three times and ends at 54. The comparison `x < 50` gave a truth value, which has
@@ -290,8 +290,8 @@ how_many, two_edges = ..., ...
 p, q = torch.tensor(7.0), torch.tensor(2.0, requires_grad=True)
 with lab.record() as trace:
     r = (p * p) * q
-lab.reveal(how_many, len(trace.nodes))
-lab.reveal(two_edges, edges(r))
+lab.reveal(how_many, len(trace.nodes), "02.i")
+lab.reveal(two_edges, edges(r), "02.j")
 
 # %% [markdown]
 # ## The same in PyTorch

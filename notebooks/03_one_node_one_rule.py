@@ -38,14 +38,14 @@ from autograd_lab import lab
 a = torch.tensor(2.0, requires_grad=True)
 c = torch.tensor(3.0)
 (_, (edge, _)) = (a * c).grad_fn.next_functions
-lab.reveal(place_of_c, str(edge))
+lab.reveal(place_of_c, str(edge), "03.a")
 nudged, moved = 0.01, 0.05
-lab.reveal(derivative, moved / nudged)
+lab.reveal(derivative, moved / nudged, "03.b")
 try:
     torch.tensor(3, requires_grad=True)
-    lab.reveal(whole_number, "fine")
+    lab.reveal(whole_number, "fine", "03.c")
 except RuntimeError:
-    lab.reveal(whole_number, "error")
+    lab.reveal(whole_number, "error", "03.c")
 
 # %% [markdown]
 # ## Put a node on the bench
@@ -67,13 +67,13 @@ assert not hasattr(node, "backward")
 #
 # The same node receives **10** instead of 1. What does it send to `a` and to `b`?
 #
-# `5 and 2` · `10 and 10` · `50 and 20` · `20 and 50`
+# `[5, 2]` · `[10, 10]` · `[50, 20]` · `[20, 50]`
 
 # %%
-to_a, to_b = ..., ...
+prediction = ...
 
 sent = node(torch.tensor(10.0))
-lab.reveal([to_a, to_b], [sent[0], sent[1]])
+lab.reveal(prediction, [sent[0], sent[1]], "03.d")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 10 minutes to here, 10 for the stepper, 12 for the patterns, 8 for the rest. The
@@ -144,9 +144,8 @@ a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=Tr
 answers = {"a + b": [..., ...], "a - b": [..., ...], "a * b": [..., ...], "max(a, b)": [..., ...]}
 
 results = {"a + b": a + b, "a - b": a - b, "a * b": a * b, "max(a, b)": torch.maximum(a, b)}
-for name, result in results.items():
-    print(f"{name:10}", end=" ")
-    lab.reveal(answers[name], list(result.grad_fn(torch.tensor(6.0))))
+sent = {name: list(result.grad_fn(torch.tensor(6.0))) for name, result in results.items()}
+lab.reveal(answers, sent, "03.e")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** The best ten minutes of the notebook need no screen: pass a paper around on which single
@@ -194,8 +193,8 @@ def sent(operation, at, message=4.0):
 
 
 reciprocal = torch.reciprocal
-lab.reveal(half, [sent(torch.exp, 0.0), sent(reciprocal, 5.0)])
-lab.reveal(yours, [sent(torch.relu, at) for at in (3.0, -3.0, 0.0)])
+lab.reveal(half, [sent(torch.exp, 0.0), sent(reciprocal, 5.0)], "03.f")
+lab.reveal(yours, [sent(torch.relu, at) for at in (3.0, -3.0, 0.0)], "03.g")
 
 # %% [markdown]
 # At its corner `relu` has no slope. PyTorch sends 0 there: a convention. A later notebook looks at such corners.
@@ -234,7 +233,7 @@ loss = v + 1
 (into_square, _) = loss.grad_fn(torch.tensor(1.0))
 out_of_square = v.grad_fn(into_square)
 (reaches_x, _) = u.grad_fn(out_of_square)
-lab.reveal(messages, [into_square, out_of_square, reaches_x])
+lab.reveal(messages, [into_square, out_of_square, reaches_x], "03.h")
 
 # %% [markdown]
 # You have just run backward by hand, on a chain. Each node saw only its own message and its own saved
@@ -264,7 +263,7 @@ def rule(g, a, b):
 a = torch.tensor(2.0, requires_grad=True)
 b = torch.tensor(5.0, requires_grad=True)
 (a * b + a).backward(torch.tensor(7.0))
-lab.reveal(list(rule(7.0, 2.0, 5.0)), [a.grad, b.grad])
+lab.reveal(list(rule(7.0, 2.0, 5.0)), [a.grad, b.grad], "03.i")
 
 # %% [markdown]
 # ## Exit ticket
@@ -275,8 +274,9 @@ lab.reveal(list(rule(7.0, 2.0, 5.0)), [a.grad, b.grad])
 # %%
 to_b, saves = ..., ...
 
-lab.reveal(to_b, (a + b).grad_fn(torch.tensor(8.0))[1])
-lab.reveal(saves, next(name for name in results if hasattr(results[name].grad_fn, "_saved_self")))
+lab.reveal(to_b, (a + b).grad_fn(torch.tensor(8.0))[1], "03.j")
+saver = next(name for name in results if hasattr(results[name].grad_fn, "_saved_self"))
+lab.reveal(saves, saver, "03.k")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -36,9 +36,9 @@ from autograd_lab import lab
 
 p, q = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
 to_p, to_q = (p * q).grad_fn(torch.tensor(2.0))
-lab.reveal(message_to_p, to_p)
+lab.reveal(message_to_p, to_p, "04.a")
 nudged, moved = 0.001, -0.004
-lab.reveal(gradient, moved / nudged)
+lab.reveal(gradient, moved / nudged, "04.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 8 minutes to the stepper, 14 to the engine they run themselves, 14 for the three
@@ -91,7 +91,7 @@ lab.step(trace, predict="grad")
 # the whole sum, and the sum is not there yet."
 
 # %%
-lab.reveal(prediction, a.grad)
+lab.reveal(prediction, a.grad, "04.c")
 assert a.grad == 96
 
 # %% [markdown]
@@ -132,7 +132,7 @@ u = a * a
 v = u * a
 sent_by_u = sum(u.grad_fn(torch.tensor(2.0)))
 v.backward()
-lab.reveal(half, [sent_by_u, a.grad])
+lab.reveal(half, [sent_by_u, a.grad], "04.d")
 
 with lab.record() as mine:
     a = torch.tensor(3.0, requires_grad=True)
@@ -196,7 +196,7 @@ def run(engine):
 
 
 wrong = [run(engine) for engine in (resend, visit_once, children_first)]
-lab.reveal(prediction, wrong)
+lab.reveal(prediction, wrong, "04.e")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Without a screen: four students are `loss`, `c`, `b` and `a`, and a message is a slip of
@@ -246,7 +246,7 @@ def count_messages(root):
 a, b, c, loss = forward()
 accumulator = b.grad_fn.next_functions[0][0]
 counts = count_messages(loss.grad_fn)
-lab.reveal(prediction, [counts[b.grad_fn], counts[c.grad_fn], counts[accumulator]])
+lab.reveal(prediction, [counts[b.grad_fn], counts[c.grad_fn], counts[accumulator]], "04.f")
 
 # %%
 names = {loss.grad_fn: "loss", c.grad_fn: "c", b.grad_fn: "b", accumulator: "a"}
@@ -322,7 +322,7 @@ for node in networkx.topological_sort(graph):
         touched += 1
 y.backward()
 print("the same as backward():", total[0] == first.grad.item())
-lab.reveal(prediction, [len(list(walk(graph))), touched])
+lab.reveal(prediction, [len(list(walk(graph))), touched], "04.g")
 
 # %% [markdown]
 # Each squaring doubles the paths and adds two edges. A pass that waits touches each edge **once**: paths
@@ -369,7 +369,7 @@ with lab.record() as trace:
     loss.backward()
 
 order = [trace.tensors[event["t"]]["name"] for event in trace if event["k"] == "accumulate"]
-lab.reveal(prediction, order[0])
+lab.reveal(prediction, order[0], "04.h")
 assert (x @ W1).grad_fn.next_functions[0] == (None, 0)  # for the images nothing is computed
 lab.step(trace)
 
@@ -413,8 +413,8 @@ b = a * 3
 loss = a * b
 accumulator, total = b.grad_fn.next_functions[0][0], {}
 children_first(loss.grad_fn, torch.tensor(1.0), total)
-lab.reveal(how_many, count_messages(loss.grad_fn)[accumulator])
-lab.reveal(left_by_children_first, total[accumulator])
+lab.reveal(how_many, count_messages(loss.grad_fn)[accumulator], "04.i")
+lab.reveal(left_by_children_first, total[accumulator], "04.j")
 
 # %% [markdown]
 # ## The same in PyTorch

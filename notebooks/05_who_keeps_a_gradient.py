@@ -37,8 +37,8 @@ a = torch.tensor(2.0, requires_grad=True)
 k = torch.tensor(5.0)
 y = a * k + a * 2
 y.backward()
-lab.reveal(grad_of_a, a.grad)
-lab.reveal(grad_of_k, str(k.grad))
+lab.reveal(grad_of_a, a.grad, "05.a")
+lab.reveal(grad_of_k, str(k.grad), "05.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 9 minutes to the first refutation, 7 for leaves, 10 for *Twice*, 9 for the rest.
@@ -88,7 +88,7 @@ lab.step(trace, predict="grad")
 three = {"x": x, "h": h, "loss": loss}
 with lab.expect(UserWarning, "not a leaf"):
     kept = [name for name, tensor in three.items() if tensor.grad is not None]
-lab.reveal(prediction, kept)
+lab.reveal(prediction, kept, "05.c")
 assert kept == ["x"]
 assert x.grad == 24
 
@@ -123,9 +123,7 @@ leaves = {"w": ..., "k": ..., "w * 1": ..., "k * 1": ..., "w.detach()": ...}  # 
 w = torch.tensor(5.0, requires_grad=True)
 k = torch.tensor(5.0)
 truth = {"w": w, "k": k, "w * 1": w * 1, "k * 1": k * 1, "w.detach()": w.detach()}
-for name, tensor in truth.items():
-    print(f"{name:11}", end=" ")
-    lab.reveal(leaves[name], tensor.is_leaf)
+lab.reveal(leaves, {name: tensor.is_leaf for name, tensor in truth.items()}, "05.d")
 
 # %% [markdown]
 # > **You may think** a leaf is a tensor that requires grad, or one that you made yourself.
@@ -170,7 +168,7 @@ with lab.record() as trace:
         loss = x * x
         loss.backward()
         seen.append(x.grad.item())
-lab.reveal(prediction, seen)
+lab.reveal(prediction, seen, "05.e")
 
 # %% [markdown]
 # > **You may think** a second backward overwrites `.grad`.
@@ -204,20 +202,20 @@ lab.step(trace).goto(accumulate[1])
 # does `.grad` hold at the end?
 
 # %%
-half, yours = [4, ..., ...], ...
+half, yours = [..., ...], ...  # after the second and the third turn; at the end
 
 x = torch.tensor(2.0, requires_grad=True)
 held = []
 for _ in range(3):
     (x * x).backward()
     held.append(x.grad.item())
-lab.reveal(half, held)
+lab.reveal(half, held[1:], "05.f")
 
 x.grad = None
 (x * x * x).backward()
 x.grad = None
 (x * x * x).backward()
-lab.reveal(yours, x.grad)
+lab.reveal(yours, x.grad, "05.g")
 
 # %% [markdown]
 # ## None is not zero
@@ -232,7 +230,7 @@ a, b, c = (torch.tensor(v, requires_grad=True) for v in (1.0, 2.0, 3.0))
 with lab.record():
     loss = a * 4 + b * 0
     loss.backward()
-lab.reveal(prediction, [a.grad, b.grad, str(c.grad)])
+lab.reveal(prediction, [a.grad, b.grad, str(c.grad)], "05.h")
 
 # %% [markdown]
 # > **You may think** no gradient and a gradient of zero are the same.
@@ -261,7 +259,7 @@ x = torch.tensor(3.0, requires_grad=True)
 h = x * 2
 (h * h).backward()
 h.retain_grad()
-lab.reveal(prediction, str(h.grad))
+lab.reveal(prediction, str(h.grad), "05.i")
 
 # %% [markdown]
 # ## Exit ticket
@@ -273,11 +271,11 @@ lab.reveal(prediction, str(h.grad))
 is_leaf, held = ..., ...
 
 p = torch.tensor(2.0, requires_grad=True).double()
-lab.reveal(is_leaf, p.is_leaf)
+lab.reveal(is_leaf, p.is_leaf, "05.j")
 x = torch.tensor(1.0, requires_grad=True)
 for _ in range(10):
     (3 * x).backward()
-lab.reveal(held, x.grad)
+lab.reveal(held, x.grad, "05.k")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -36,10 +36,11 @@ from autograd_lab import lab
 x = torch.tensor(2.0, requires_grad=True)
 for _ in range(3):
     (x * x).backward()
-lab.reveal(held, x.grad)
+lab.reveal(held, x.grad, "06.a")
 a, b = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
 results = {"a + b": a + b, "a * b": a * b}
-lab.reveal(remembers, next(name for name in results if hasattr(results[name].grad_fn, "_saved_self")))
+saver = next(name for name in results if hasattr(results[name].grad_fn, "_saved_self"))
+lab.reveal(remembers, saver, "06.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 10 minutes to the first refutation, 7 for *Who saves what?*, 9 for the three
@@ -94,7 +95,7 @@ lab.step(trace, predict="error")
 
 # %%
 failed = [name for name in fails if fails[name]]
-lab.reveal(prediction, failed[0] if len(failed) == 1 else "both" if failed else "neither")
+lab.reveal(prediction, failed[0] if len(failed) == 1 else "both" if failed else "neither", "06.c")
 assert failed == ["product"]
 
 # %% [markdown]
@@ -117,7 +118,7 @@ y = a * a
 edges = [len(y.grad_fn.next_functions)]
 y.backward()
 edges.append(len(y.grad_fn.next_functions))
-lab.reveal(prediction, edges)
+lab.reveal(prediction, edges, "06.d")
 with lab.expect(RuntimeError, "after they have already been freed"):
     y.grad_fn._saved_self
 
@@ -140,7 +141,7 @@ with lab.record() as trace:
     e = torch.exp(r)
     m = e * 3
 saved = [len(node["saved"]) for node in trace.nodes if node["kind"] == "op"]
-lab.reveal(prediction, saved)
+lab.reveal(prediction, saved, "06.e")
 
 # %%
 for node in trace.nodes:
@@ -183,11 +184,11 @@ h = a * 2
 h.backward(retain_graph=True)
 (h * h).backward()
 with lab.expect(UserWarning, "not a leaf"):
-    lab.reveal(with_extra_call, [str(h.grad), a.grad])
+    lab.reveal(with_extra_call, [str(h.grad), a.grad], "06.f")
 extra, a.grad, h = a.grad, None, a * 2
 h.retain_grad()
 (h * h).backward()
-lab.reveal(with_retain_grad, [h.grad, a.grad])
+lab.reveal(with_retain_grad, [h.grad, a.grad], "06.g")
 
 # %%
 assert (h.grad, a.grad, extra) == (12, 24, 26)  # the extra call has added 2
@@ -216,7 +217,7 @@ half, yours = ..., ...
 a = torch.tensor(2.0, requires_grad=True)
 h = a * a
 (h * 3 + h * 5).backward()
-lab.reveal(half, a.grad)
+lab.reveal(half, a.grad, "06.h")
 
 h = a * a
 first, second = h * 3, h * 5
@@ -225,7 +226,7 @@ with lab.record() as trace, lab.expect(RuntimeError, "second time"):
     second.backward()
 where = next(event["n"] for event in trace.events if event["k"] == "error")
 edges_to_leaf = sum(to is not None for to in trace.nodes[where]["edges"])
-lab.reveal(yours, "h" if edges_to_leaf == 2 else "second")
+lab.reveal(yours, "h" if edges_to_leaf == 2 else "second", "06.i")
 
 # %% [markdown]
 # ## The charm
@@ -253,7 +254,7 @@ def visited(turns, cut):
 
 
 charm = visited(5, cut=False)
-lab.reveal(times_as_many, charm[4] / charm[0])
+lab.reveal(times_as_many, charm[4] / charm[0], "06.j")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Expect* "but the message itself says `retain_graph`". The sentence that helps: "A
@@ -291,9 +292,10 @@ assert cured == [1, 1, 1, 1, 1]
 # %%
 second_fails, switch = ..., ...
 
-lab.reveal(second_fails, fails_twice(torch.exp(a)))
+lab.reveal(second_fails, fails_twice(torch.exp(a)), "06.k")
 names = ("retain_graph", "retain_grad", "create_graph")
-lab.reveal(switch, next(name for name in names if hasattr(a, name)))  # the others are flags of backward
+found = next(name for name in names if hasattr(a, name))  # the others are flags of backward
+lab.reveal(switch, found, "06.l")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -41,8 +41,8 @@ with lab.record() as trace:
     b = a * a
     (b * (b * 3)).backward()
 next_turn = {"retain_graph": b, "detach": b.detach()}  # what it would begin with
-lab.reveal(cure, next(way for way in next_turn if next_turn[way].grad_fn is None))
-lab.reveal(waits_for, max(event["of"] for event in trace if event["k"] == "deliver"))
+lab.reveal(cure, next(way for way in next_turn if next_turn[way].grad_fn is None), "07.a")
+lab.reveal(waits_for, max(event["of"] for event in trace if event["k"] == "deliver"), "07.b")
 
 # %% [markdown]
 # ## Predict
@@ -83,7 +83,7 @@ lab.step(trace, predict="grad")
 # *Short of time*: leave out *Modify*; exercise 07.3 has such a repair.
 
 # %%
-lab.reveal(prediction, x.grad)
+lab.reveal(prediction, x.grad, "07.c")
 assert x.grad == 3
 
 # %% [markdown]
@@ -105,10 +105,9 @@ with lab.record():
         z.backward()
         call = "works"
     except RuntimeError as error:
-        call = "error"
-        print(error)
-lab.reveal(prediction, [str(z.grad_fn), call, str(x.grad)])
-lab.why(x)
+        call, says = "error", error
+if lab.reveal(prediction, [str(z.grad_fn), call, str(x.grad)], "07.d"):
+    print(says, lab.why(x), sep="\n")
 
 # %% [markdown]
 # `z` has no history at all: it was computed from a constant and a 2. So there is nowhere to go back to.
@@ -131,9 +130,7 @@ with torch.no_grad():
     results["no_grad"] = w * 3
     with torch.enable_grad():
         results["enable_grad"] = w * 3
-for switch, result in results.items():
-    print(f"{switch:11}", end=" ")
-    lab.reveal(prediction[switch], result.requires_grad)
+lab.reveal(prediction, {switch: result.requires_grad for switch, result in results.items()}, "07.e")
 
 # %% [markdown]
 # | switch | cuts | for |
@@ -167,7 +164,7 @@ def numbers_kept(recording):
 
 plain = numbers_kept(torch.enable_grad())
 model.eval()
-lab.reveal(prediction, [numbers_kept(torch.enable_grad()), numbers_kept(torch.no_grad())])
+lab.reveal(prediction, [numbers_kept(torch.enable_grad()), numbers_kept(torch.no_grad())], "07.f")
 assert plain == 500  # the images, 320, the hidden values, 60, and the weights of the second layer, 120
 
 # %% [markdown]
@@ -203,8 +200,8 @@ def names_with_grad(cut):
     return [name for name, t in (("p", p), ("q", q)) if t.grad is not None]
 
 
-lab.reveal(half, names_with_grad("detach"))
-lab.reveal(yours, names_with_grad("no_grad"))
+lab.reveal(half, names_with_grad("detach"), "07.g")
+lab.reveal(yours, names_with_grad("no_grad"), "07.h")
 
 # %% [markdown]
 # ## The update
@@ -227,9 +224,9 @@ w = w - 0.1 * w.grad
 with torch.no_grad():
     v = v - 0.1 * v.grad
     u -= 0.1 * u.grad
-for name, t in (("w", w), ("v", v), ("u", u)):
-    print(f"{name} = {t.item():.1f}", end="   ")
-    lab.reveal(prediction[name], [t.is_leaf, t.requires_grad])
+print(f"w = {w.item():.1f}, v = {v.item():.1f}, u = {u.item():.1f}")
+now = {"w": w, "v": v, "u": u}
+lab.reveal(prediction, {name: [t.is_leaf, t.requires_grad] for name, t in now.items()}, "07.i")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Expect* that all three are taken for right, since all three have the same number in the
@@ -268,7 +265,7 @@ with lab.record():
     fresh = torch.tensor(x.tolist()).sum()
     best = x.argmax()
     rounded = x.round().sum()
-lab.reveal(prediction, [t.requires_grad for t in (item, fresh, best, rounded)])
+lab.reveal(prediction, [t.requires_grad for t in (item, fresh, best, rounded)], "07.j")
 
 # %% [markdown]
 # > **You may think** a gradient passes through `item()`, `tensor([...])` or `argmax`.
@@ -307,12 +304,12 @@ switch, gradient, late = ..., ..., ...
 x = torch.tensor(3.0, requires_grad=True)
 (x * x.detach() + x).backward()
 kept = numbers_kept(torch.enable_grad())  # model.eval() is still on
-lab.reveal(switch, "no_grad" if kept else "eval")
-lab.reveal(gradient, x.grad)
+lab.reveal(switch, "no_grad" if kept else "eval", "07.k")
+lab.reveal(gradient, x.grad, "07.l")
 k = torch.tensor(2.0)
 y = k * k
 k.requires_grad_()
-lab.reveal(late, y.requires_grad)
+lab.reveal(late, y.requires_grad, "07.m")
 
 # %% [markdown]
 # ## The same in PyTorch

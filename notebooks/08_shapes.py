@@ -37,8 +37,8 @@ a, b = torch.tensor(5.0, requires_grad=True), torch.tensor(1.0, requires_grad=Tr
 (a * a.detach()).backward()
 for _ in range(2):
     (b * 3).backward()
-lab.reveal(detached, a.grad)
-lab.reveal(twice, b.grad)
+lab.reveal(detached, a.grad, "08.a")
+lab.reveal(twice, b.grad, "08.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 12 minutes to the refutation, 8 for *Which dimensions are summed?*, 8 for *Sum
@@ -68,7 +68,7 @@ with lab.record() as trace:
     h = x + b
     loss = h.sum()
     loss.backward()
-lab.reveal(prediction, [x.grad.shape, b.grad.shape])
+lab.reveal(prediction, [x.grad.shape, b.grad.shape], "08.c")
 
 # %% [markdown]
 # ## Step
@@ -167,13 +167,13 @@ half = ...
 yours = [..., ..., ...]  # a shape in parentheses, a number, a number
 
 left = torch.ones(5, 3, 2).sum(0)
-lab.reveal(half, next(dim for dim in (0, 1) if left.sum(dim, keepdim=True).shape == (3, 1)))
+lab.reveal(half, next(dim for dim in (0, 1) if left.sum(dim, keepdim=True).shape == (3, 1)), "08.d")
 
 p = torch.zeros(2, 1, 3, requires_grad=True)
 q = torch.zeros(5, 3, requires_grad=True)
 r = p + q
 r.sum().backward()
-lab.reveal(yours, [r.shape, p.grad[0, 0, 0], q.grad[0, 0]])
+lab.reveal(yours, [r.shape, p.grad[0, 0, 0], q.grad[0, 0]], "08.e")
 
 # %% [markdown]
 # ## Sum or mean?
@@ -198,7 +198,7 @@ def gradient(*losses):
 
 of_sum, of_mean = gradient((w * data).sum()), gradient((w * data).mean())
 halves = gradient((w * data[:2]).mean(), (w * data[2:]).mean())
-lab.reveal(prediction, [of_sum, of_mean, halves])
+lab.reveal(prediction, [of_sum, of_mean, halves], "08.f")
 
 # %% [markdown]
 # > **You may think** mean and sum have the same gradient, and that pieces of a batch simply add up.
@@ -230,11 +230,11 @@ shape, picked = ..., [..., ..., ..., ...]
 
 v = torch.arange(6.0, requires_grad=True)
 (v.reshape(2, 3) * 7).sum().backward()
-lab.reveal(shape, v.grad.shape)
+lab.reveal(shape, v.grad.shape, "08.g")
 
 u = torch.tensor([5.0, 6.0, 7.0, 8.0], requires_grad=True)
 u[[0, 2, 2]].sum().backward()
-lab.reveal(picked, u.grad.tolist())
+lab.reveal(picked, u.grad.tolist(), "08.h")
 
 # %% [markdown]
 # Never picked: 0. Picked twice: two messages, added. (Notebook 04 again: the last one does not replace the first.)
@@ -258,7 +258,7 @@ with lab.record() as trace:
     scores.retain_grad()
     loss = torch.nn.functional.cross_entropy(scores, y)
     loss.backward()
-lab.reveal(prediction, [t.shape for t in (scores, W.grad, bias.grad, scores.grad)])
+lab.reveal(prediction, [t.shape for t in (scores, W.grad, bias.grad, scores.grad)], "08.i")
 
 # %%
 import matplotlib.pyplot as plt
@@ -299,10 +299,10 @@ shape, each, divisor = ..., ..., ...
 
 k = torch.zeros(7, 1, requires_grad=True)
 (k * torch.ones(7, 3)).sum().backward()
-lab.reveal(shape, k.grad.shape)
-lab.reveal(each, k.grad[0, 0])
+lab.reveal(shape, k.grad.shape, "08.j")
+lab.reveal(each, k.grad[0, 0], "08.k")
 (mean_gradient,) = torch.autograd.grad((k * torch.ones(7, 3)).mean(), k)
-lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()))
+lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()), "08.l")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -36,10 +36,10 @@ from autograd_lab import lab
 
 b = torch.zeros(1, 6, requires_grad=True)
 (torch.ones(2, 6) + b).sum().backward()
-lab.reveal(each, b.grad[0, 0])
+lab.reveal(each, b.grad[0, 0], "09.a")
 e = torch.tensor(1.0, requires_grad=True).exp()
 e.backward()
-lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges")
+lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges", "09.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 12 minutes to the two rows, 8 to the refutation, 12 for columns and costs, 8 for
@@ -79,7 +79,7 @@ with lab.record() as trace:
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = f(x)
     y.backward(torch.tensor([1.0, 10.0]))
-lab.reveal(prediction, [y.shape, x.grad.shape])
+lab.reveal(prediction, [y.shape, x.grad.shape], "09.c")
 
 # %% [markdown]
 # ## Step
@@ -116,8 +116,7 @@ def vjp(v):
     return weighted_rows.tolist()
 
 
-lab.reveal(first, vjp([1.0, 0.0]))
-lab.reveal(second, vjp([0.0, 1.0]))
+lab.reveal([first, second], [vjp([1.0, 0.0]), vjp([0.0, 1.0])], "09.d")
 
 # %% [markdown]
 # **Half done.** With `v = (3, 1)`, the first number that arrives is `3 * 2 + 1 * 0`. What are the other two?
@@ -126,7 +125,7 @@ lab.reveal(second, vjp([0.0, 1.0]))
 half = [..., ...]
 
 both = vjp([3.0, 1.0])
-lab.reveal(half, both[1:])
+lab.reveal(half, both[1:], "09.e")
 
 # %% [markdown]
 # > **You may think** backward computes the Jacobian, and `v` is a formality: fill in ones.
@@ -175,7 +174,7 @@ def jvp(t):
         return forward_ad.unpack_dual(f(dual)).tangent.tolist()
 
 
-lab.reveal(prediction, jvp([0.0, 1.0, 0.0]))
+lab.reveal(prediction, jvp([0.0, 1.0, 0.0]), "09.f")
 
 # %% [markdown]
 # Now uncover the whole table both ways. How many passes does each need? **Predict**, then run. What is gray is still
@@ -189,18 +188,18 @@ def one_hot(n):
     return [[float(i == j) for j in range(n)] for i in range(n)]
 
 
-rows = [vjp(v) for v in one_hot(2)]
-columns = [jvp(t) for t in one_hot(3)]
-lab.reveal(prediction, [len(rows), len(columns)])
-J, (row, column) = numpy.array(rows), numpy.indices((2, 3))
-figure, axes = plt.subplots(2, 3, figsize=(7, 3.6), layout="constrained")
-for n, pair in enumerate(axes.T, 1):
-    for axis, way, seen in zip(pair, ("backward", "forward"), (row, column), strict=True):
-        axis.imshow(numpy.where(seen < n, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
-        axis.set(title=f"{way} passes: {min(n, seen.max() + 1)}", facecolor="0.8", xticks=[], yticks=[])
-        for i, k in numpy.argwhere(seen < n):
-            axis.text(k, i, f"{J[i, k]:g}", ha="center", va="center", fontsize=12)
-plt.show()
+rows, columns = [vjp(v) for v in one_hot(2)], [jvp(t) for t in one_hot(3)]
+if lab.reveal(prediction, [len(rows), len(columns)], "09.g"):
+    J, (row, column) = numpy.array(rows), numpy.indices((2, 3))
+    figure, axes = plt.subplots(2, 3, figsize=(7, 3.6), layout="constrained")
+    for n, pair in enumerate(axes.T, 1):
+        for axis, way, seen in zip(pair, ("backward", "forward"), (row, column), strict=True):
+            axis.imshow(numpy.where(seen < n, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
+            axis.set(title=f"{way} passes: {min(n, seen.max() + 1)}", facecolor="0.8")
+            axis.set(xticks=[], yticks=[])
+            for i, k in numpy.argwhere(seen < n):
+                axis.text(k, i, f"{J[i, k]:g}", ha="center", va="center", fontsize=12)
+    plt.show()
 
 # %% [markdown]
 # One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
@@ -266,11 +265,11 @@ half, yours = ..., [..., ...]
 
 X, W, G = torch.randn(5, 3), torch.randn(3, 2, requires_grad=True), torch.randn(5, 2)
 (X @ W).backward(G)
-lab.reveal(half, "G.T @ X" if W.grad.shape == (G.T @ X).shape else "X.T @ G")
+lab.reveal(half, "G.T @ X" if W.grad.shape == (G.T @ X).shape else "X.T @ G", "09.h")
 
 M = torch.zeros(2, 3, requires_grad=True)
 (M @ torch.tensor([1.0, 2.0, 3.0])).backward(torch.tensor([5.0, 7.0]))
-lab.reveal(yours, [M.grad.shape, M.grad[0, 2]])
+lab.reveal(yours, [M.grad.shape, M.grad[0, 2]], "09.i")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** On the board use shapes only: `(5, 3)` times `(3, 2)` is `(5, 2)`. *Ask* for all ways to
@@ -303,13 +302,13 @@ with lab.record() as trace:
     scores = image @ weights
     scores.backward(v)
 back = weights.grad[:, 3].tolist()
-lab.reveal(prediction, "the image" if back == images[4].tolist() else "noise")
+if lab.reveal(prediction, "the image" if back == images[4].tolist() else "noise", "09.j"):
+    plt.figure(figsize=(2, 2))
+    plt.imshow(weights.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
+    plt.axis("off")
+    plt.show()
 
 # %%
-plt.figure(figsize=(2, 2))
-plt.imshow(weights.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
-plt.axis("off")
-plt.show()
 assert weights.numel() == 640
 assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")
@@ -334,9 +333,9 @@ in_v, back, mode = ..., ..., ...
 
 w = torch.ones(8, requires_grad=True)
 y = torch.ones(3, 8) @ w
-lab.reveal(in_v, y.numel())
-lab.reveal(back, w.numel())
-lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward")
+lab.reveal(in_v, y.numel(), "09.k")
+lab.reveal(back, w.numel(), "09.l")
+lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward", "09.m")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -35,11 +35,11 @@ from autograd_lab import lab
 
 M = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 y = M @ torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
-lab.reveal(elements_of_v, y.numel())
+lab.reveal(elements_of_v, y.numel(), "10.a")
 w = torch.tensor(2.0, requires_grad=True)
 (w * w).backward()
 w = w - 0.1 * w.grad
-lab.reveal(requires_and_leaf, [w.requires_grad, w.is_leaf])
+lab.reveal(requires_and_leaf, [w.requires_grad, w.is_leaf], "10.b")
 
 # %% [markdown]
 # ## Predict
@@ -48,7 +48,9 @@ lab.reveal(requires_and_leaf, [w.requires_grad, w.is_leaf])
 # `y[0] = 5`, and every method whose name ends in `_`, such as `y.zero_()`. Below, `x = 3`. **What happens at
 # `z.backward()`?**
 #
-# `x.grad` is `24`, from `y = 6` · `26`, half old, half new · `28`, from `y = 7` · `"error"`
+# `24` · `26` · `28` · `"error"`
+#
+# (From `y = 6` comes `24`, from `y = 7` comes `28`, and from one of each `26`.)
 
 # %%
 prediction = ...
@@ -69,7 +71,7 @@ with lab.record() as trace:
     z = y * y
     y += 1
     happened = outcome(z, x)
-lab.reveal(prediction, happened)
+lab.reveal(prediction, happened, "10.c")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 8 minutes to the stepper, 9 for harmless writes, 7 for `.data`, 7 for views, 7
@@ -123,13 +125,12 @@ prediction = {
 
 # %%
 truth = []
-for code, said in prediction.items():
+for code in prediction:
     x = torch.tensor(1.0, requires_grad=True)
     names = {"y": x * 2}
     exec(code, names)
     truth.append("error" if outcome(names["z"], x) == "error" else "fine")
-    print(f"{code:20}", end=" ")
-    lab.reveal(said, truth[-1])
+lab.reveal(prediction, dict(zip(prediction, truth, strict=True)), "10.d")
 
 # %% [markdown]
 # > **You may think** writing in place is always an error.
@@ -162,13 +163,13 @@ half, yours = ..., ...
 
 z = (torch.tensor(1.0, requires_grad=True) * 2).exp()
 z = z + 1
-lab.reveal(half, z._version)
+lab.reveal(half, z._version, "10.e")
 
 x = torch.tensor(4.0, requires_grad=True)
 y = x * x
 z = y * 3
 y.zero_()
-lab.reveal(yours, outcome(z, x))
+lab.reveal(yours, outcome(z, x), "10.f")
 
 # %% [markdown]
 # ## Getting past the counter
@@ -185,8 +186,8 @@ x = torch.tensor(3.0, requires_grad=True)
 y = x * x
 x.data.fill_(100.0)
 silent = outcome(y, x)
-lab.reveal(prediction, silent)
-print("y is", y.item(), "and the version of x is", x._version)
+if lab.reveal(prediction, silent, "10.g"):
+    print("y is", y.item(), "and the version of x is", x._version)
 
 # %% [markdown]
 # > **You may think** `.data` is the way to silence the error.
@@ -223,7 +224,7 @@ with lab.record() as trace:
     v = b[0]
     v *= 3
     tripled = outcome(b.sum(), a)
-lab.reveal(prediction, tripled)
+lab.reveal(prediction, tripled, "10.h")
 lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
@@ -270,7 +271,7 @@ first, second = w * 3, w * v
 first.backward()
 optimizer.step()
 stepped_between = outcome(second, v)
-lab.reveal(prediction, stepped_between)
+lab.reveal(prediction, stepped_between, "10.i")
 
 # %% [markdown]
 # > **You may think** an optimizer step between forward and backward does no harm.
@@ -289,7 +290,7 @@ w = torch.tensor(2.0, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)
 first, second = w * 3, w * v
 first.backward()
-lab.reveal(prediction, outcome(second, w) == "error")
+lab.reveal(prediction, outcome(second, w) == "error", "10.j")
 optimizer.step()
 print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
 
@@ -319,12 +320,12 @@ print("x.grad:", outcome(z, x), " y:", y.item())
 saved, gradient = ..., ...
 
 y = torch.tensor([1.0, 2.0], requires_grad=True).sigmoid()
-lab.reveal(saved, "y" if torch.equal(y.grad_fn._saved_result, y) else "x")
+lab.reveal(saved, "y" if torch.equal(y.grad_fn._saved_result, y) else "x", "10.k")
 a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 b = a * 4
 b[1] = 0
 b.sum().backward()
-lab.reveal(gradient, a.grad.tolist())
+lab.reveal(gradient, a.grad.tolist(), "10.l")
 
 # %% [markdown]
 # ## The same in PyTorch

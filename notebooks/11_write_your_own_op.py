@@ -41,12 +41,12 @@ y = h.exp()
 h += 1
 try:
     y.backward()
-    lab.reveal(overwritten, "fine")
+    lab.reveal(overwritten, "fine", "11.a")
 except RuntimeError:
-    lab.reveal(overwritten, "error")
+    lab.reveal(overwritten, "error", "11.a")
 b = torch.zeros(4, requires_grad=True)
 (torch.ones(3, 4) + b).sum().backward()
-lab.reveal(bias, b.grad[0])
+lab.reveal(bias, b.grad[0], "11.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 10 minutes to the check, 13 for *gradcheck* and the three rules, 7 for kinks, 10
@@ -90,7 +90,7 @@ with lab.record() as trace:
     y = Square.apply(x) * 10
     y.backward()
 ignored = x.grad.item()
-lab.reveal(prediction, ignored)
+lab.reveal(prediction, ignored, "11.c")
 lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
@@ -121,7 +121,7 @@ prediction = ...  # True or False: it notices
 
 pair = torch.tensor([1.0, 3.0], dtype=torch.float64, requires_grad=True)
 passes = torch.autograd.gradcheck(Square.apply, (pair,), raise_exception=False)
-lab.reveal(prediction, not passes)
+lab.reveal(prediction, not passes, "11.d")
 
 # %% [markdown]
 # It builds two matrices with a row for each input: *numerical*, from nudging, and *analytical*, from the rule, one
@@ -235,9 +235,7 @@ torch.maximum(a, b).backward()
 truth["maximum"] = [a.grad.item(), b.grad.item()]
 
 # %%
-for name, value in truth.items():
-    print(f"{name:8}", end=" ")
-    lab.reveal(prediction[name], value)
+lab.reveal(prediction, truth, "11.e")
 
 # %% [markdown]
 # > **You may think** at a kink there is an error instead of a gradient.
@@ -273,7 +271,7 @@ with lab.record() as trace:
     y.sum().backward()
 print("y:", y.tolist())
 gradient = x.grad.tolist()
-lab.reveal(prediction, [f"{g:g}" for g in gradient])
+lab.reveal(prediction, [f"{g:g}" for g in gradient], "11.f")
 lab.step(trace, predict="grad")
 
 # %% [markdown] tags=["instructor"]
@@ -313,7 +311,7 @@ assert x.grad.tolist() == [0, 0.25]
 prediction = ...
 
 overflowed = slope(lambda x: (1 + x.exp()).log(), at=100.0)
-lab.reveal(prediction, str(overflowed))
+lab.reveal(prediction, str(overflowed), "11.g")
 
 # %% [markdown]
 # Now **modify** the rule below. As a formula it is right, and `gradcheck` agrees. But `inf` divided by `inf` is no
@@ -347,11 +345,11 @@ print("gradcheck:", verdict(Softplus), " slope at 100:", slope(Softplus.apply, a
 shape, inexact = ..., ...
 
 total = torch.ones(5, requires_grad=True).sum()
-lab.reveal(shape, total.grad_fn(torch.tensor(1.0)).shape)
+lab.reveal(shape, total.grad_fn(torch.tensor(1.0)).shape, "11.h")
 h = 1e-6
 nudged = ((2 + h) ** 3 - (2 - h) ** 3) / (2 * h)
 assert slope(lambda x: x**3, at=2.0) == 12
-lab.reveal(inexact, "analytical" if nudged == 12 else "numerical")
+lab.reveal(inexact, "analytical" if nudged == 12 else "numerical", "11.i")
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -35,10 +35,10 @@ from autograd_lab import lab
 
 x = torch.tensor(0.0, requires_grad=True)
 torch.relu(x).backward()
-lab.reveal(at_zero, x.grad)
+lab.reveal(at_zero, x.grad, "12.a")
 x = torch.ones(5)
 y = torch.ones(2, 5) @ x
-lab.reveal(passes, [y.numel(), x.numel()])  # a row for each output, a column for each input
+lab.reveal(passes, [y.numel(), x.numel()], "12.b")  # a row for each output, a column for each input
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 14 minutes to the second refutation, 12 to the hand calculations, 10 for the
@@ -56,14 +56,14 @@ lab.reveal(passes, [y.numel(), x.numel()])  # a row for each output, a column fo
 # The slope of `x**3` is `3 * x**2`, at `x = 5` it is 75. That is a formula in `x`, so it has a slope too. We ask
 # autograd for the first slope `g`, in the usual way. **Does `g` require grad? And what is in `x.grad`?**
 #
-# `True` or `False` · `75` or `"None"`
+# `True` or `False`? `75` or `"None"`?
 
 # %%
 prediction = [..., ...]
 
 x = torch.tensor(5.0, requires_grad=True)
 (plain,) = torch.autograd.grad(x**3, x)
-lab.reveal(prediction, [plain.requires_grad, str(x.grad)])
+lab.reveal(prediction, [plain.requires_grad, str(x.grad)], "12.c")
 
 # %% [markdown]
 # > **You may think** a gradient can be differentiated again, for it was computed from `x`.
@@ -133,7 +133,7 @@ x = torch.tensor(5.0, requires_grad=True)
 seen = [x.grad.item()]
 slope.backward()
 seen.append(x.grad.item())
-lab.reveal(prediction, seen)
+lab.reveal(prediction, seen, "12.d")
 
 # %% [markdown]
 # 105 is the first slope *plus* the second: no quantity that anybody wants. For derivatives of derivatives use
@@ -163,6 +163,7 @@ keep, create = {"retain_graph": True}, {"create_graph": True}
 lab.reveal(
     prediction,
     [second_pass(x**3), second_pass(x * 3), second_pass(x**3, **keep), second_pass(x**3, **create)],
+    "12.e",
 )
 
 # %% [markdown]
@@ -196,9 +197,9 @@ def twice(y, first, second):
 
 
 x = torch.tensor(3.0, requires_grad=True)
-lab.reveal(half, twice(x * x.detach() * x, x, x))
+lab.reveal(half, twice(x * x.detach() * x, x, x), "12.f")
 a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
-lab.reveal(yours, twice(a * a * b, a, b))
+lab.reveal(yours, twice(a * a * b, a, b), "12.g")
 
 # %% [markdown]
 # ## A Hessian you never build
@@ -225,8 +226,8 @@ def f(x):
 x = torch.tensor([2.0, 3.0], requires_grad=True)
 with lab.record() as trace:
     product = hvp(f, x, torch.tensor([1.0, 10.0]))
-lab.reveal(passes, sum(event["k"] == "backward" for event in trace))
-lab.reveal(by_hand, product)
+lab.reveal(passes, sum(event["k"] == "backward" for event in trace), "12.h")
+lab.reveal(by_hand, product, "12.i")
 assert [hvp(f, x, v).tolist() for v in torch.eye(2)] == [[6, 4], [4, 18]]
 
 # %% [markdown]
@@ -245,9 +246,9 @@ w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=Tr
 (slope,) = torch.autograd.grad(w * x * x, x, create_graph=True)
 (slope**2).backward()
 penalty = w.grad.item()
-lab.reveal(prediction, penalty)
+lab.reveal(prediction, penalty, "12.j")
 (constant,) = torch.autograd.grad(w * x * x, x)
-lab.reveal(without, "a number" if constant.requires_grad else "an error")
+lab.reveal(without, "a number" if constant.requires_grad else "an error", "12.k")
 assert 2410**2 == 5808100
 
 # %% [markdown] tags=["instructor"]
@@ -270,7 +271,7 @@ w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=Tr
 y = w * x * x
 (slope,) = torch.autograd.grad(y, x, retain_graph=True)
 (y + slope**2).backward()
-lab.reveal(prediction, w.grad)
+lab.reveal(prediction, w.grad, "12.l")
 
 # %% [markdown]
 # `w.grad` is that of `y` alone: the penalty took no part in it. With `create_graph=True` in place of `retain_graph=True` it
@@ -296,8 +297,8 @@ assert w.grad == 100
 second, fills = ..., ...
 
 x = torch.tensor(7.0, requires_grad=True)
-lab.reveal(second, twice(x**2 * 5, x, x))
-lab.reveal(fills, x.grad is not None)
+lab.reveal(second, twice(x**2 * 5, x, x), "12.m")
+lab.reveal(fills, x.grad is not None, "12.n")
 
 # %% [markdown]
 # ## The same in PyTorch

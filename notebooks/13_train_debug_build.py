@@ -44,10 +44,10 @@ def outcome(loss):
 
 x = torch.tensor(2.0, requires_grad=True)
 (g,) = torch.autograd.grad(x**3, x)
-lab.reveal([g_requires_grad, x_grad], [g.requires_grad, "None" if x.grad is None else "filled"])
+lab.reveal([g_requires_grad, x_grad], [g.requires_grad, "None" if x.grad is None else "filled"], "13.a")
 e = x.exp()
 e += 1
-lab.reveal(after_writing, outcome(e))
+lab.reveal(after_writing, outcome(e), "13.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 16 minutes to the trained network, 6 for half batches, 17 for *It does not
@@ -81,7 +81,7 @@ torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)).double()
 with torch.no_grad():
     first_loss = F.cross_entropy(model(images[:1400]), labels[:1400])
-lab.reveal(prediction, round(first_loss.item(), 1))
+lab.reveal(prediction, round(first_loss.item(), 1), "13.c")
 
 # %% [markdown]
 # ## Step
@@ -137,12 +137,12 @@ import matplotlib.pyplot as plt
 with torch.no_grad():
     right = model(images[1400:]).argmax(1) == labels[1400:]
 accuracy = right.double().mean().item()
-lab.reveal(percent, round(100 * accuracy))
-plt.figure(figsize=(6, 3))
-plt.semilogy(losses)
-plt.xlabel("step")
-plt.ylabel("loss")
-plt.show()
+if lab.reveal(percent, round(100 * accuracy), "13.d"):
+    plt.figure(figsize=(6, 3))
+    plt.semilogy(losses)
+    plt.xlabel("step")
+    plt.ylabel("loss")
+    plt.show()
 
 # %% [markdown]
 # **Half done.** A batch of 100 does not fit, so you run two halves of 50, with backward after each and one
@@ -166,8 +166,8 @@ def factors(*parts):  # which multiples of the parts' gradients add up to that o
     return numpy.linalg.lstsq(numpy.stack(parts, 1), gradient(0, 100), rcond=None)[0]
 
 
-lab.reveal(half, 1 / factors(gradient(0, 50), gradient(50, 100)).mean())
-lab.reveal(yours, factors(gradient(0, 60), gradient(60, 100)).tolist())
+lab.reveal(half, 1 / factors(gradient(0, 50), gradient(50, 100)).mean(), "13.e")
+lab.reveal(yours, factors(gradient(0, 60), gradient(60, 100)).tolist(), "13.f")
 
 # %% [markdown]
 # ## It does not learn: too small, too large
@@ -208,16 +208,16 @@ prediction = ...
 vanishing = norms(torch.sigmoid, 1)
 exploding = norms(torch.tanh, 6)
 healthy = norms(torch.relu, 2**0.5)
-plt.figure(figsize=(6, 3.5))
-plt.semilogy(range(1, 10), vanishing, "o-", label="sigmoid")
-plt.semilogy(range(1, 10), exploding, "s-", label="tanh, weights 6 times too large")
-plt.semilogy(range(1, 10), healthy, "^-", label="ReLU, weights of the right size")
-plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
-plt.legend()
-plt.show()
 ratio = vanishing[-1] / vanishing[0]
 size = "10000 times smaller" if ratio > 10000 else "10 times smaller" if ratio > 10 else "equal"
-lab.reveal(prediction, size)
+if lab.reveal(prediction, size, "13.g"):
+    plt.figure(figsize=(6, 3.5))
+    plt.semilogy(range(1, 10), vanishing, "o-", label="sigmoid")
+    plt.semilogy(range(1, 10), exploding, "s-", label="tanh, weights 6 times too large")
+    plt.semilogy(range(1, 10), healthy, "^-", label="ReLU, weights of the right size")
+    plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
+    plt.legend()
+    plt.show()
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Ask* for three lines on paper first, with the layers from left to right. *Expect* flat
@@ -252,7 +252,7 @@ for name, activation, scale in (("sigmoid", torch.sigmoid, 1), ("relu", torch.re
         adam.step()
     last[name] = loss.item()
 learned = [name for name in last if last[name] < 0.1]  # on 400 images
-lab.reveal(prediction, "both" if len(learned) == 2 else learned[0])
+lab.reveal(prediction, "both" if len(learned) == 2 else learned[0], "13.h")
 
 # %% [markdown]
 # When a gradient explodes only now and then, **clip** it before the update: `clip_grad_norm_` shrinks all of them until their
@@ -268,14 +268,14 @@ deep_loss(weights, torch.tanh, 200).backward()
 total = torch.nn.utils.clip_grad_norm_(weights, 1.0)  # the norm of all of them, before
 clipped = [W.grad.norm().item() for W in weights]
 assert numpy.isclose(numpy.linalg.norm(clipped), 1)
-plt.figure(figsize=(6, 3))
-plt.semilogy(range(1, 10), exploding, "s-", color="C1", label=f"before: {total:.0f} in all")
-plt.semilogy(range(1, 10), clipped, "s:", color="C1", label="clipped: 1 in all")
-plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
-plt.legend()
-plt.show()
 assert numpy.allclose(numpy.divide(exploding, clipped), total)  # layer by layer
-lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else "fewer times")
+if lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else "fewer times", "13.i"):
+    plt.figure(figsize=(6, 3))
+    plt.semilogy(range(1, 10), exploding, "s-", color="C1", label=f"before: {total:.0f} in all")
+    plt.semilogy(range(1, 10), clipped, "s:", color="C1", label="clipped: 1 in all")
+    plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
+    plt.legend()
+    plt.show()
 
 # %% [markdown]
 # All layers shrink alike: the update keeps its direction. The cure is in the weights.
@@ -323,7 +323,7 @@ def kept(forward, recording=True):
 
 
 runs = {"plain": kept(layers), "no_grad": kept(layers, False), "checkpoint": kept(halves)}
-lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]))
+lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]), "13.j")
 
 # %% [markdown]
 # 64,000 numbers, 25,600, and none. The gradients are the same. Checkpointing pays with time: each half runs
@@ -366,7 +366,7 @@ with lab.record():
     hidden = torch.tensor(first(images[:50]).tolist())
     loss = F.cross_entropy(second(torch.relu(hidden).double()), labels[:50])
     loss.backward()
-lab.reveal(prediction, "None" if first.weight.grad is None else first.weight.grad.abs().sum())
+lab.reveal(prediction, "None" if first.weight.grad is None else first.weight.grad.abs().sum(), "13.k")
 
 # %% [markdown]
 # `None`, not zero: there is no path. Numbers taken out with `tolist` have no history. The next cell begins with the
@@ -397,7 +397,8 @@ def silent(name, value):
 
 print(*str(lab.why(first.weight, loss)).splitlines()[:2], sep="\n")
 truth = [silent("where", 0.0), silent("relu", 0.0), silent("data", 3.0), silent("view", 3.0)]
-lab.reveal(list(prediction.values()), ["nan" if g != g else g for g in truth])
+found = dict(zip(prediction, ("nan" if g != g else g for g in truth), strict=True))
+lab.reveal(prediction, found, "13.l")
 
 # %% [markdown]
 # `where` throws the infinite slope of the root away by multiplying it by zero, and that is not a number. `.data`
@@ -418,7 +419,7 @@ assert str(truth[0]) == "nan"
 assert truth[1:] == [0, 200, 5]
 loss = F.cross_entropy(model(images[:5]), labels[:5])
 optimizer.step()
-lab.reveal(between, outcome(loss))
+lab.reveal(between, outcome(loss), "13.m")
 
 
 def product(a):
@@ -431,7 +432,7 @@ product(a).backward()
 assert a.grad == 96
 early = lab.wrong_order(product, a, order="breadth-first")
 given = next(event["new"] for event in early if event["k"] == "accumulate")
-lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more")
+lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more", "13.n")
 
 # %% [markdown]
 # ## Build

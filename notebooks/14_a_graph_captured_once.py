@@ -41,10 +41,11 @@ class Cube(torch.autograd.Function):
 
 
 x = torch.tensor(2.0, requires_grad=True)
-lab.reveal(node_name, Cube.apply(x).grad_fn.name())
+lab.reveal(node_name, Cube.apply(x).grad_fn.name(), "14.a")
 x.grad, optimizer = torch.tensor(1.0), torch.optim.SGD([x], lr=0.1)
 lines = {"step": optimizer.step, "zero_grad": optimizer.zero_grad}
-lab.reveal(empties, next((name for name, run in lines.items() if run() or x.grad is None), "backward"))
+found = next((name for name, run in lines.items() if run() or x.grad is None), "backward")
+lab.reveal(empties, found, "14.b")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 14 minutes to *Guards*, 10 to the joint graph, 12 for it and the passes, 7 for
@@ -85,7 +86,7 @@ w = torch.tensor([0.9, 0.4, -0.6], requires_grad=True)
 # %%
 both = lab.compare_static(layers, x, w, 3, False)
 ops = [step.op for step in both.compiled.graph.steps if step.part == "forward"]
-lab.reveal(prediction, [ops.count("tanh"), ops.count("loop"), ops.count("neg")])
+lab.reveal(prediction, [ops.count("tanh"), ops.count("loop"), ops.count("neg")], "14.c")
 assert [ops.count("tanh"), ops.count("loop"), ops.count("neg")] == [3, 0, 0]
 
 # %% [markdown]
@@ -129,9 +130,8 @@ calls = [(x * 2 + 1, 3), (x, 2), (x[:1], 3), (x.detach(), 3)]
 for data, n in calls:
     both.again(data, w, n, False)
 verdicts = [run["verdict"] for run in both.runs[1:]]
-lab.reveal(prediction, verdicts)
-for run in both.runs[1:]:
-    print(run["says"])
+if lab.reveal(prediction, verdicts, "14.d"):
+    print(*(run["says"] for run in both.runs[1:]), sep="\n")
 
 # %% [markdown]
 # ## What breaks a capture
@@ -155,7 +155,7 @@ with lab.expect(UserWarning, "reads a number out of a tensor"):
     first = compiled(x)
 second = compiled(-x)
 right = torch.equal(second, choose(-x))
-lab.reveal(prediction, "runs it as it is" if right else "captures one side")
+lab.reveal(prediction, "runs it as it is" if right else "captures one side", "14.e")
 
 # %% [markdown]
 # It is a **graph break**. The results stay right, only nothing is gained. `torch.compile(choose, fullgraph=True)`
@@ -197,7 +197,7 @@ compiled(x)
 names = dict(zip("abc", [step.outs[0] for step in compiled.graph.steps[:3]], strict=True))
 read = [value for step in compiled.graph.steps if step.part == "backward" for value in step.values()]
 truth = {name: value in read for name, value in names.items()}
-lab.reveal(prediction, truth)
+lab.reveal(prediction, truth, "14.f")
 
 # %% [markdown]
 # `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, but a program
@@ -234,10 +234,10 @@ def bend(x):
 one, compiled = torch.compile(lambda x: torch.tanh(x * 2 + 1)), torch.compile(bend)
 with torch.no_grad():
     one(x), compiled(x)
-lab.reveal(half, one.entry.forward_graph.steps[-1].op.split("+")[-1])
+lab.reveal(half, one.entry.forward_graph.steps[-1].op.split("+")[-1], "14.g")
 lines = compiled.entry.forward_graph.steps
-lab.reveal(yours, len(lines))
-print(compiled.forward_source)
+if lab.reveal(yours, len(lines), "14.h"):
+    print(compiled.forward_source)
 
 # %% [markdown]
 # ## Just another node
@@ -253,8 +253,8 @@ with lab.record() as trace:
     y = compiled(x, w, 3, False)
     loss = y * 2
     loss.backward()
-lab.reveal(name, y.grad_fn.name())
-lab.reveal(edges, len(y.grad_fn.next_functions))
+lab.reveal(name, y.grad_fn.name(), "14.i")
+lab.reveal(edges, len(y.grad_fn.next_functions), "14.j")
 
 # %%
 assert (len(lines), len(y.grad_fn.next_functions)) == (3, 2)
@@ -288,9 +288,9 @@ def train(data):
 
 
 first = train(data)
-lab.reveal(operator, train.forward_source.splitlines()[-2].split()[1])
+if lab.reveal(operator, train.forward_source.splitlines()[-2].split()[1], "14.k"):
+    print(train.forward_source)
 assert train(data) < first
-print(train.forward_source)
 
 # %% [markdown]
 # ## Modify
@@ -309,12 +309,12 @@ y = compiled(x, w, 3, False)
 y.backward()
 try:
     y.backward()
-    lab.reveal(twice, "works")
+    lab.reveal(twice, "works", "14.l")
 except RuntimeError:
-    lab.reveal(twice, "fails")
+    lab.reveal(twice, "fails", "14.l")
 for n in (2, 3, 2, 3):
     compiled(x, w, n, False)
-lab.reveal(graphs, len(compiled.entries))
+lab.reveal(graphs, len(compiled.entries), "14.m")
 
 # %% [markdown]
 # ## The same in PyTorch

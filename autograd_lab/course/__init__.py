@@ -1,7 +1,8 @@
 """The course: the functions of its notebooks, and how they are built and checked.
 
     expect.py    `with lab.expect(RuntimeError, "second time"):` a cell that must raise
-    reveal.py    `lab.reveal(prediction, truth)`: a prediction first, then the answer
+    reveal.py    `lab.reveal(prediction, truth, "04.b")`: a prediction first, then the answer, and what the prediction tells
+    foreseen.py  the answers that are foreseen, and what is said to them, from predictions/
     feedback.py  `lab.check("04.2", answer)`: passed, wrong and why, or not attempted; `lab.hint`
     scores.py    `lab.progress()`: the points so far
     items.py     graded items as data, and the one function that judges

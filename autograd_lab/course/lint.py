@@ -209,7 +209,11 @@ def asks_before_it_tells(code: list[tuple[int, Cell]]) -> Iterator[str]:
         tree = ast.parse(re.sub(r"^\s*[%!].*$", "", source(cell), flags=re.MULTILINE))
         asked: dict[str, list[ast.expr]] = {}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "lab.reveal" and len(node.args) == 2:
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "lab.reveal"
+                and len(node.args) in (2, 3)
+            ):
                 asked.setdefault(ast.unparse(node.args[0]), []).append(node.args[1])
         for name, truths in asked.items():
             # a truth that depends on what happens takes several lines: "fine" after the call, "error" in the except

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from notebook_fixtures import code, good, stream
 
+import autograd_lab as torch
 from autograd_lab.course import expect, reveal
-from autograd_lab.course.student import student_copy
+from autograd_lab.course.reveal import judged
+from autograd_lab.course.student import student_copy, without_asserts
+from autograd_lab.widgets import guess
 
 
 class TestExpect:
@@ -79,7 +82,7 @@ class TestReveal:
         ],
     )
     def test_right(self, capsys, prediction, truth):
-        reveal(prediction, truth)
+        assert reveal(prediction, truth)
         assert "and it is" in capsys.readouterr().out
 
     @pytest.mark.parametrize(
@@ -94,13 +97,59 @@ class TestReveal:
             ([1], [1, 2]),
             ("96", 96),
             (None, 0),
+            (1e-12, 1e-16),
         ],
     )
     def test_wrong(self, capsys, prediction, truth):
-        reveal(prediction, truth)
+        assert reveal(prediction, truth)
         said = capsys.readouterr().out
-        assert said.startswith("You said")
-        assert "Where do the two part?" in said
+        assert said.startswith("\u2717 You said")
+        assert "It is" in said
+        assert "Where do the two part?" not in said
+
+    @pytest.mark.parametrize(
+        ("prediction", "says"),
+        [
+            (48, "\u2717 You said 48. It is 96. The node of `b` ran at the first message"),
+            (144, "\u2717 You said 144. It is 96. The first 12 was sent on twice"),
+            (96, "\u2713 You said 96, and it is 96. The node of `b` waits for 12 and 12"),
+            (
+                7,
+                "\u2717 You said 7. It is 96. The node of `b` waits for 12 and 12",
+            ),  # nobody foresaw it: how it comes to 96
+        ],
+    )
+    def test_each_answer_is_told_something_of_its_own(self, capsys, prediction, says):
+        reveal(prediction, 96.0, "04.c")
+        assert capsys.readouterr().out.startswith(says)
+
+    def test_the_parts_of_a_question_are_judged_one_by_one(self, capsys):
+        reveal([(3, 4), 4], [torch.zeros(3, 1).shape, torch.zeros(4).shape], "08.c")
+        first, second = capsys.readouterr().out.splitlines()
+        assert first.startswith("\u2717 x.grad: you said (3, 4). It is (3, 1). That is the shape of the sum.")
+        assert second.startswith("\u2713 b.grad: you said 4, and it is (4,). A shape is a tuple")
+
+    def test_answers_by_name(self, capsys):
+        reveal({"w": True, "k * 1": False}, {"k * 1": True, "w": True, "other": 1}, "05.d")
+        first, second = capsys.readouterr().out.splitlines()
+        assert first.startswith("\u2713 w: you said True")
+        assert second.startswith("\u2717 k * 1: you said False. It is True. The operation was not recorded")
+
+    def test_an_estimate_need_not_be_exact(self, capsys):
+        for percent in (97, 98, 99, 100):
+            reveal(percent, 98, "13.d")
+        assert [line[0] for line in capsys.readouterr().out.splitlines()] == [*"\u2713\u2713\u2713\u2717"]
+
+    def test_it_is_true_when_there_is_a_prediction(self, capsys):
+        """`if lab.reveal(...):` shows what would tell the answer."""
+        assert not reveal([1, ...], [1, 2])
+        assert reveal([1, 3], [1, 2])
+        assert repr(reveal(1, 1)) == ""
+
+    def test_an_open_card_is_the_same_on_every_machine(self):
+        pages = [guess.html(judged(..., truth, "13.d"), "words") for truth in (97, 98, 99)]
+        assert len(set(pages)) == 1
+        assert guess.html(judged(..., 90, "13.d"), "words") not in pages
 
 
 def test_a_students_copy_has_the_cells_and_none_of_the_answers():
@@ -108,10 +157,39 @@ def test_a_students_copy_has_the_cells_and_none_of_the_answers():
     book["cells"].append(code("notes()", 3, stream("for teachers\n"), tags=("instructor",)))
     text = student_copy(json.dumps(book))
     copy = json.loads(text)
-    assert [c["source"] for c in copy["cells"]] == [c["source"] for c in good()["cells"]]
+    sources = ["".join(c["source"]) for c in copy["cells"]]
+    assert sources == [without_asserts(c["source"]) for c in good()["cells"]]
     assert all(c["outputs"] == [] and c["execution_count"] is None for c in copy["cells"] if "outputs" in c)
     assert copy["metadata"] == good()["metadata"]
     assert student_copy(text) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("x = 1\nassert x == 1  # one\ny = 2", "x = 1\ny = 2"),
+        ("assert 1", ""),
+        ("x = 1; assert x; y = 2", "x = 1; pass; y = 2"),
+        ("def f():\n    assert 1\n    assert 2", "def f():\n    pass"),
+        ("z = 1\nif x:\n    assert y", "z = 1"),
+        ("if x:\n    assert 1\nelse:\n    y()", "if x:\n    pass\nelse:\n    y()"),
+        ("with a:\n    b()\n    assert (\n        1 == 2\n    )", "with a:\n    b()"),
+        ("%matplotlib inline\nassert '\u00e9'; y = 3", "%matplotlib inline\npass; y = 3"),
+        ("try:\n    a()\nexcept E:\n    assert 1", "try:\n    a()\nexcept E:\n    pass"),
+        ("s = 'assert 1'  # assert 2", "s = 'assert 1'  # assert 2"),
+        ("x = (", "x = ("),
+    ],
+)
+def test_asserts_go_and_nothing_else(source, left):
+    assert without_asserts(source) == left
+
+
+def test_a_students_copy_has_no_asserts():
+    book = good()
+    book["cells"] += [code("assert 96", 3), code("x = 96\nassert x == 96", 4)]
+    *before, last = json.loads(student_copy(json.dumps(book)))["cells"]
+    assert "".join(last["source"]) == "x = 96"
+    assert len(before) == len(good()["cells"])
 
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))

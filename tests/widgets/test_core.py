@@ -125,6 +125,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         "shim.js",  # for pages alone
         "own.js",  # of lab.step_code, whose bundle is its own
         "opener.js",  # a widget of its own
+        "guess.js",  # in the cards of lab.reveal
     }
     assert len(str(Stepper._esm).encode()) <= 96 * 1024  # every stepper of a notebook sends it anew
 

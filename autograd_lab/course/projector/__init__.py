@@ -24,6 +24,7 @@ def begin(lab: Any) -> None:
     setattr(Shown, "_ipython_display_", show_as_page)  # noqa: B010  # mypy refuses to assign to a method
 
 
-def tell(prediction: Any, truth: Any) -> None:
-    """Print the truth, regardless of the prediction."""
+def tell(prediction: Any, truth: Any, ask: str = "") -> bool:
+    """Print the truth, regardless of the prediction; what is shown to those who have answered follows."""
     print(f"It is {show(plain(truth))}.")
+    return True

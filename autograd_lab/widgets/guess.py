@@ -1,0 +1,76 @@
+"""The card of `lab.reveal` (course/reveal.py) as HTML.
+
+It needs no widget and no kernel. Without an answer it holds the truth sealed: unreadable in the notebook's file and on the page,
+until assets/guess.js opens what belongs to the answer that was clicked or typed. With one it is plain HTML. Where no script
+may run, as in a notebook that is not trusted, the choices are text and the answer goes into the cell.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+ASSETS = Path(__file__).parent / "assets"
+
+
+def html(card: dict[str, Any], words: str) -> str:
+    """The card; `words` is its text."""
+    style = f"<style>{_asset('guess.css')}</style>"
+    if card["answered"]:
+        parts = "".join(_answered(part, len(card["parts"]) > 1) for part in card["parts"])
+        return f'{style}<div class="agl-guess">{parts}</div>'
+    parts = "".join(_open(part) for part in card["parts"])
+    return (
+        f'{style}<div class="agl-guess" data-sealed="{_sealed(card)}">{parts}<p class="agl-guess-how">{escape(words)}</p></div>'
+        f"<script>{_asset('guess.js')}</script>"
+    )
+
+
+def _open(part: dict[str, Any]) -> str:
+    offered = " \u00b7 ".join(f"<code>{escape(answer)}</code>" for answer, _ in part["answers"])
+    return f'<div class="agl-guess-part" data-v="open"><b>{_marked(part["label"])}</b> {offered if part["offered"] else ""}</div>'
+
+
+def _answered(part: dict[str, Any], labelled: bool) -> str:
+    verdict = "right" if part["right"] else "wrong"
+    said, truth = part["said"].strip("'"), part["truth"].strip("'")
+    mark, told = ("\u2713", ", and it is") if part["right"] else ("\u2717", ". It is")
+    you = f"{_marked(part['label'])}: you" if labelled else "You"
+    others = [
+        f"<dt><code>{escape(answer)}</code></dt><dd>{_marked(why)}</dd>"
+        for answer, why in part["answers"]
+        if part["offered"] and answer not in (said, truth)
+    ]
+    more = (
+        f"<details><summary>The other answers</summary><dl>{''.join(others)}</dl></details>" if others else ""
+    )
+    return (
+        f'<div class="agl-guess-part" data-v="{verdict}"><p><b class="agl-guess-mark">{mark}</b> {you} said <b>{escape(said)}</b>'
+        f"{told} <b>{escape(truth)}</b>.</p><p>{_marked(part['why'])}</p>{more}</div>"
+    )
+
+
+def _marked(words: str) -> str:
+    """HTML of a sentence; what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))
+
+
+def _sealed(card: dict[str, Any]) -> str:
+    """What the script needs, so that nobody reads it by accident."""
+    parts = [
+        {"said": [[answer, _marked(why)] for answer, why in part["answers"]], "truth": part["key"], "within": part["within"], "why": _marked(part["default"])}
+        for part in card["parts"]
+    ]  # fmt: skip
+    return base64.b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode("ascii")
+
+
+@cache
+def _asset(name: str) -> str:
+    """A file of the front end, without comments and indentation: each card carries it."""
+    text = (ASSETS / name).read_text(encoding="utf-8")
+    return re.sub(r"^\s*(//.*|/\*.*\*/)\n|^\s+|(?<=[;{}),]) // [^\"'`\n]*$", "", text, flags=re.M).rstrip()

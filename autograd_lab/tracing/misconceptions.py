@@ -42,6 +42,7 @@ MISCONCEPTIONS: dict[str, tuple[str, str]] = {
     # the forward pass
     "wrong-operation": ("another operation was meant", ""),
     "swapped-operands": ("the order of the operands does not matter", ""),
+    "too-far": ("a line is computed at once", ""),
     "old-value": ("a name keeps the value it had first", ""),
     "inplace-copies": ("an in-place operation leaves its tensor as it was", "M22"),
     # shapes

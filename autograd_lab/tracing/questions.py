@@ -37,6 +37,7 @@ ALWAYS, ASKED, ENGINE = 1, 2, 4
 
 MOST_NUMBERS = 4  # for longer arrays it asks for the shape
 MOST_QUESTIONS = 600
+_AHEAD = 24  # events in which the operations that follow are looked for
 _CANDIDATES = 6  # most nodes offered as the next one
 _MOST_FORMER = 16  # values that a name had at other times, used as wrong answers
 
@@ -184,6 +185,7 @@ class _Asker:
             assert value is not None
             wrong = _Wrong(value.tolist())
             self._forward_wrongs(op, inputs, value, params, wrong)
+            self._too_far(t, op, value, wrong)
             self._number("value", f"{runs} What is {name}?", value, wrong, n, level)
         if tensor["shape"]:
             right = list(tensor["shape"])
@@ -261,6 +263,32 @@ class _Asker:
                 f"Those are the products element by element; {op} adds them up along the shared dimension: {y}.",
             )
         wrong.add("sign", -right, f"The sign is the other way round: it is {y}.")
+
+    def _too_far(self, t: int, op: str, right: Array, wrong: _Wrong) -> None:
+        """The results of the next operations on this one: whoever computes the whole formula at once gives one of them."""
+        made, ran = {t}, []
+        for e in self.trace.events[self.k : self.k + _AHEAD]:
+            if e["k"] == "backward":
+                return
+            node = self.trace.nodes[e["n"]] if e["k"] == "node" else e
+            if e["k"] not in ("node", "const") or made.isdisjoint(
+                node["inputs" if e["k"] == "node" else "in"]
+            ):
+                continue
+            made.update(e["t"])
+            ran.append(node["op"].removeprefix("_"))
+            value = self._array(self.trace.tensors[e["t"][0]]["value"])
+            if value is not None and value.shape == right.shape:
+                others = (
+                    f"{ran[0]} has"
+                    if len(ran) == 1
+                    else f"{' and '.join(ran[:2]) if len(ran) == 2 else 'others'} have"
+                )
+                wrong.add(
+                    "too-far", value,
+                    f"{_show(value)} comes later, when {others} run too. Python works from the inside out: this is {op} alone, "
+                    f"and gives {_show(right)}.",
+                )  # fmt: skip
 
     def _inplace(self, e: Record) -> None:
         value, before = self._array(e.get("v")), self._now(e["t"])

@@ -14,7 +14,7 @@ from autograd_lab.tracing import Trace
 from autograd_lab.tracing.narrate import Narrator, fill
 from autograd_lab.tracing.trace import Record
 
-from .svg import svg
+from .svg import moved, palette, seen, svg
 
 #: Rows of the table; longer traces are truncated, the stepper shows them all.
 MOST_ROWS = 200
@@ -68,7 +68,10 @@ def html(
     note           an addition to the line between picture and table
     beside_widget  whether a stepper follows
     """
-    picture = base64.b64encode(svg(film, shown).encode()).decode("ascii")
+    drawn = svg(film, shown)
+    if shown is not None and shown < film["steps"]:
+        drawn = drawn.replace("</svg>", _ghosts(film, shown) + "</svg>")
+    picture = base64.b64encode(drawn.encode()).decode("ascii")
     rows = "".join(
         f"<tr><td>{k}</td><td>{escape(sentence).replace(_INSIDE, '<br>')}</td></tr>"
         for k, sentence in _rows(trace, shown)
@@ -82,6 +85,38 @@ def html(
         f"<table><tr><th>step</th><th>what happens</th></tr>{rows}</table>{rest}</details>"
     )
     return framed(inside, key(text(trace, "")), beside_widget)
+
+
+def _ghosts(film: Record, shown: int) -> str:
+    """What a question keeps back, as empty outlines: the stepper draws it so too. Before the first step, how to see it."""
+    where, color, parts = seen(film), palette(), []
+    if where is None:
+        return ""
+    for u, cx, cy in where["units"]:
+        unit = film["units"][u]
+        if unit["since"] <= shown:
+            continue
+        parts += [
+            f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="4"/>'
+            for _, x, y, w, h in moved(unit, cx, cy)
+        ]
+        if unit["node"] >= 0:
+            x, y, rx, ry = unit["shape"]
+            x, y = x + cx, y + cy
+            diamond = film["nodes"][unit["node"]]["kind"] == "accumulate"
+            parts.append(
+                f'<path d="M{x} {y - ry}L{x + rx} {y}L{x} {y + ry}L{x - rx} {y}z"/>'
+                if diamond
+                else f'<ellipse cx="{x}" cy="{y}" rx="{rx}" ry="{ry}"/>'
+            )
+    outlines = f'<g fill="none" stroke="{color["outline"]}" stroke-opacity="0.45" stroke-dasharray="3 3">{"".join(parts)}</g>'
+    if shown:
+        return outlines
+    x, y = (size / 2 for size in where["size"])
+    return (
+        f'{outlines}<rect x="{x - 58}" y="{y - 16}" width="116" height="32" rx="16" fill="{color["bg"]}" stroke="{color["blue"]}"/>'
+        f'<text x="{x}" y="{y + 4.5}" class="b">Run to step</text>'
+    )
 
 
 def framed(inside: str, name: str, beside_widget: bool) -> str:

@@ -143,10 +143,87 @@ def test_a_known_mistake_is_named_and_an_unreadable_answer_is_not_counted(browse
     field.fill("2.89")
     page.keyboard.press("Enter")
     expect(stage.locator(".agl-note")).to_contain_text("The factors swap")
-    expect(field).to_be_focused()
+    expect(notebook.button("Next question")).to_be_focused()
     (record,) = records(notebook, 1)
     assert record["misconception"] == "swapped"
     assert record["note"] == json.loads(notebook.evaluate("print(json.dumps(s.predictions[0]['note']))"))
+    notebook.close()
+
+
+def scrolled(notebook: Notebook) -> float:
+    """How far the notebook is scrolled."""
+    return notebook.page.evaluate(
+        "[...document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')].reduce((sum, e) => sum + e.scrollTop, 0)"
+    )
+
+
+@pytest.mark.parametrize("key", [" ", "ArrowRight"])
+def test_one_key_leads_on_after_an_answer_and_the_notebook_stays(browser, lab, key):
+    """From the first question to the end with Enter and this key; nothing else ever has the focus than a part of the stepper."""
+    notebook = show(browser, lab, CELL.format("predict=True"), *["1"] * 30, size=(1024, 700))
+    stage, page = notebook.stage, notebook.page
+    notebook.button("Last").click()
+    before = scrolled(notebook)
+    for q in quiz(notebook, ALWAYS):
+        while stage.locator(".agl-q").inner_text() != q["ask"]:
+            page.keyboard.press(key)
+            assert stage.evaluate("e => e.contains(document.activeElement)")
+        if q["type"] == "node":
+            stage.locator(".agl-choice").first.press("1")
+        else:
+            page.keyboard.type("1")
+            page.keyboard.press("Enter")
+        expect(notebook.button("Next question").or_(notebook.button("To the end"))).to_be_focused()
+        page.keyboard.press(key)
+        assert stage.evaluate("e => e.contains(document.activeElement)")
+        assert scrolled(notebook) == before
+    eventually(lambda: notebook.evaluate("print(s.score['open'])"), "0")
+    notebook.close()
+
+
+def test_step_and_last_say_what_they_wait_for(browser, lab):
+    notebook = show(browser, lab, CELL.format("predict=True"))
+    stage = notebook.stage
+    expect(notebook.button("Step")).to_have_attribute("title", "Step")
+    notebook.button("Last").click()
+    for name in ("Step", "Last"):
+        expect(notebook.button(name)).to_have_attribute("title", "Answer, or Show me")
+        expect(notebook.button(name)).to_have_accessible_description("Answer, or Show me")
+        stage.locator(".agl-answer").fill("5")
+        notebook.button(name).click()
+        expect(stage.locator(".agl-note")).to_have_text("Answer, or Show me.")
+        expect(stage.locator(".agl-answer")).to_be_focused()
+    notebook.button("Show me").click()
+    for name in ("Step", "Last"):
+        expect(notebook.button(name)).to_have_attribute("title", name)
+    notebook.button("Step").click()
+    stage.get_by_role("combobox", name="Mode").select_option("watch")
+    expect(notebook.button("Step")).to_have_attribute("title", "Step")
+    notebook.close()
+
+
+def test_the_field_says_what_is_wanted(browser, lab):
+    cell = """import autograd_lab as torch
+from autograd_lab import lab
+def f(a, k):
+    b = a * k
+    return b.sum()
+s = lab.step(f, torch.tensor([1.5, 2.5], requires_grad=True), torch.tensor([3.0, 4.0]), predict=True)
+s"""
+    notebook = show(browser, lab, cell)
+    field = notebook.stage.locator(".agl-answer")
+    notebook.button("Last").click()
+    seen = {}
+    for _ in range(4):
+        seen[notebook.stage.locator(".agl-q").inner_text()] = field.get_attribute("placeholder")
+        notebook.button("Show me").click()
+        notebook.button("Next question").or_(notebook.button("To the end")).click()
+    assert seen == {
+        "Next, mul runs on a = [1.5, 2.5] and k = [3, 4]. What is b?": "numbers like [1, 2]",
+        "Next, sum runs on b = [4.5, 10]. What is the result?": "a number",
+        "SumBackward0 got g = 1. What does it send to b?": "numbers like [1, 2], or None",
+        "MulBackward0 got g = [1, 1]. What does it send to a?": "numbers like [1, 2], or None",
+    }
     notebook.close()
 
 

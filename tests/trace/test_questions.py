@@ -280,6 +280,28 @@ def test_forward_values(expression, answer, wrong):
     assert {text: verdict(q, text) for text in wrong} == wrong
 
 
+def test_whoever_computes_the_whole_line_is_told_so():
+    """Notebook 00: the first product, 2 * 3, is asked for; 7 and 49 are what becomes of it."""
+    first, second, third = [q for q in record(lambda x: (2 * x + 1) ** 2, leaf(3.0)) if q["kind"] == "value"]
+    assert [first["shown"], second["shown"], third["shown"]] == ["6", "7", "49"]
+    assert judge(first, "7")["note"] == (
+        "7 comes later, when add has run too. Python works from the inside out: this is mul alone, and gives 6."
+    )
+    assert judge(first, "49")["note"].startswith("49 comes later, when add and pow have run too.")
+    assert (verdict(first, "7"), verdict(first, "49"), verdict(second, "49")) == ("too-far",) * 3
+    assert not [w for w in third["wrong"] if w[0] == "too-far"]
+
+
+def test_what_does_not_come_of_it_is_not_too_far():
+    def program(x):
+        y = x * 2
+        z = x * 5
+        (y + z).backward()
+
+    q = find(record(program, leaf(3.0)), "Next, mul runs on x = 3 and 2")
+    assert (verdict(q, "15"), verdict(q, "21")) == ("wrong", "too-far")
+
+
 def test_writing_in_place():
     def program(x):
         y = x * 2

@@ -254,3 +254,19 @@ def test_an_answer_as_the_engine_from_the_browser_or_of_arrays_or_of_two_passes(
     played.engine_log = s.engine_log  # as it comes from the browser
     assert played.engine_answer == s.engine_answer
     assert (played.engine_answer.clicked, s.engine_answer.clicked) == (True, False)
+
+
+@pytest.mark.parametrize("options", [{"predict": "grad"}, {"mode": "engine"}], ids=["predict", "engine"])
+def test_the_still_output_shows_the_graph_as_outlines(options):
+    """Before the first answer the picture was blank: a reopened notebook looked broken."""
+    s = stepper(**options)
+
+    def picture():
+        return base64.b64decode(re.search(r'base64,([^"]+)', s.still())[1]).decode()
+
+    nodes = len(s.trace.nodes)
+    assert picture().count("<ellipse") + picture().count("<path") == nodes
+    assert re.findall("<text[^>]*>([^<]+)", picture()) == ["Run to step"]
+    s.step()
+    assert "Run to step" not in picture()
+    assert picture().count("<ellipse") == nodes - 1  # what is to come stays an outline

@@ -54,9 +54,8 @@
       return button;
     });
     const controls = make("span", { className: "agl-guess-answers" }, ...(offered.length ? buttons : [field]));
-    controls.setAttribute("role", "group");
-    controls.setAttribute("aria-label", label.textContent);
-    field.setAttribute("aria-label", label.textContent);
+    if (offered.length) controls.setAttribute("role", "group");
+    (offered.length ? controls : field).setAttribute("aria-label", label.textContent);
     for (const one of [field, ...buttons]) one.dataset.lmSuppressShortcuts = "true"; // JupyterLab's keys, such as "d d"
     controls.onkeydown = (event) => {
       const { key, target } = event, at = buttons.indexOf(target), by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];

@@ -9,7 +9,18 @@ const MODES = [["watch", "Watch"], ["predict", "Predict"], ["engine", "Be the en
 const MARKS = { right: "\u2713", wrong: "\u2717", ready: "\u2248", shown: "\u2013" };
 const VERDICTS = { right: "Right", wrong: "Wrong", ready: "Also ready", shown: "Not answered" };
 const MASK = "Is a node ready now? That is for you to say.";
+const FIRST = "Answer, or Show me"; // before anything goes on
 const PACE = 240; // ms for each event that the engine does by itself
+
+/** What is to be typed: a list where one is asked for. That the answer is None must not show, so then it is as long as what is wrong. */
+export function wanted({ type, kind, answer, wrong }) {
+  if (type === "shape") return "a shape, like 2x3";
+  const list = answer === null ? wrong.map(([, value]) => value).find(Array.isArray) : answer, none = kind === "grad" ? ", or None" : "";
+  if (!Array.isArray(list)) return `a number${none}`;
+  let next = 1;
+  const sample = (item) => (Array.isArray(item) ? `[${item.map(sample).join(", ")}]` : String(next++));
+  return `${list.flat(Infinity).length > 1 ? "numbers" : "a number"} like ${sample(list)}${none}`;
+}
 
 export class Quiz {
   /** `stage` tells the film, the step `k`, and moves with `go`. */
@@ -70,8 +81,13 @@ export class Quiz {
 
   /** A move ended at an open question: in front of a class the next press shows the answer. */
   insist() {
-    if (this.stage.presenter.on && this.asking && !this.focused) this.showMe();
-    else this.focus();
+    if (this.stage.presenter.on && this.asking && !this.focused) return this.showMe();
+    if (this.reviewing) return this.proceed();
+    if (this.asking) {
+      this.tell(`${FIRST}.`);
+      this.say(`${FIRST}. ${this.asking.ask}`);
+    }
+    this.focus();
   }
 
   /** The narration, where the true one would tell too much. */
@@ -134,6 +150,10 @@ export class Quiz {
       event.preventDefault();
       if (text && !this.reviewing && this.asking) this.submit();
       else this.proceed();
+    } else if (this.reviewing && (key === "ArrowRight" || (key === " " && target.tagName !== "BUTTON"))) {
+      event.preventDefault(); // the next thing: a step, or at a question that question
+      if (key === "ArrowRight" && this.limit(this.stage.k + 1) > this.stage.k && this.stage.k < this.film.steps) this.stage.move(1);
+      else this.proceed();
     } else if (text && !["Escape", "PageUp", "PageDown"].includes(key)) { /* typing */ }
     else if (/^[1-9]$/.test(key) && !text && !this.choices.hidden) {
       event.preventDefault(); // or the digit would be typed into the field of the next question
@@ -147,8 +167,8 @@ export class Quiz {
   }
 
   focus() {
-    const target = !this.next.hidden ? (this.input.hidden ? this.next : this.input) : this.input.hidden ? this.choices.firstChild : this.input;
-    target?.focus({ preventScroll: true });
+    const target = !this.next.hidden ? this.next : this.input.hidden ? this.choices.firstChild ?? this.stage.graph.svg : this.input;
+    target.focus({ preventScroll: true });
     if (target === this.input && !this.reviewing) this.input.select();
   }
 
@@ -165,20 +185,31 @@ export class Quiz {
   show() {
     const k = this.stage.k, on = this.mode !== "watch";
     this.root.hidden = !on;
-    if (!on) return;
+    if (!on) return this.hold(null);
     const next = this.opened[0], asking = next && next.k === k + 1 && !this.playing ? next : null;
     const near = this.log.filter((r) => r.run === this.run && settles(r) && (r.step === k || r.step === k + 1));
     if (this.reviewing && !near.some((r) => r.id === this.reviewing.id)) this.reviewing = null;
     const record = !this.questions ? null : this.reviewing ?? (asking || this.playing ? null : near.at(-1));
     const had = this.focused, key = `${this.run} ${this.mode} ${record ? `r${record.id}` : asking ? `q${asking.id}` : `k${next?.k}`} ${Boolean(this.questions)} ${Boolean(this.playing)}`;
     this.asking = asking;
+    this.hold(asking && !record);
     this.writeScore();
     if (key === this.shown) return;
     this.shown = key;
     if (record) this.showRecord(record, next);
     else if (asking) this.showQuestion(asking, near.at(-1));
     else this.showNothing(next);
-    if (had && !this.playing) this.focus();
+    if (had) this.focus(); // if only on the graph: where nothing has the focus, Space scrolls the notebook
+  }
+
+  /** Whether Step and Last say that they wait. */
+  hold(asking) {
+    for (const [name, label] of [["step", "Step"], ["last", "Last"]]) {
+      const button = this.stage.buttons[name], title = asking ? FIRST : label;
+      if (button.title === title) continue;
+      button.title = title;
+      button.setAttribute("aria-description", asking ? FIRST : "");
+    }
   }
 
   showQuestion(q, last) {
@@ -186,7 +217,7 @@ export class Quiz {
     this.fields(q.type, q.options);
     this.input.value = "";
     this.input.readOnly = false;
-    this.input.placeholder = q.type === "shape" ? "a shape, like 2x3" : Array.isArray(q.answer) ? "[ , ]" : "a number, or None";
+    this.input.placeholder = wanted(q);
     this.buttons({ commit: q.type === "number" || q.type === "shape", skip: true });
     this.tell(last ? this.outcome(last) : "", last?.verdict, last);
     this.say(`${last ? this.outcome(last) : ""} ${q.ask}`);

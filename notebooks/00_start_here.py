@@ -123,7 +123,8 @@ plt.show()
 #
 # `0.96` · `0.64` · `0.32` · `0.16`
 #
-# Put your answer in place of the three dots, then run the cell. A guess counts. People who commit to an answer first see
+# Put your answer in place of the three dots, then run the cell. (Where the dots still stand you can also click an
+# answer, below the cell.) A guess counts. People who commit to an answer first see
 # more when they look, whether they were right or wrong.
 
 # %%

@@ -105,6 +105,21 @@ def test_a_notebook_that_is_not_trusted_offers_the_choices_as_text(browser, lab)
     notebook.close()
 
 
+def test_a_reopened_notebook_needs_no_kernel(browser, lab):
+    notebook, card = show(browser, lab, CELL)
+    card.get_by_role("button", name="144").click()
+    page = notebook.page
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.reload()
+    page.evaluate("window.jupyterapp?.shell?.currentWidget?.sessionContext?.shutdown()")
+    card = page.locator(".agl-guess").first
+    expect(card.get_by_role("button")).to_have_text(["0", "48", "96", "144"])  # as if nobody had clicked
+    card.get_by_role("button", name="0", exact=True).click()
+    expect(card.get_by_role("status")).to_contain_text("You said 0. It is 96.")
+    notebook.close()
+
+
 def test_a_page_of_nbconvert_needs_no_kernel(browser, tmp_path):
     book = stored((CELL, judged(..., 96.0, "04.c")), ("", judged([81, 18], [81.0, 36.0], "00.c")))
     assert "The node of" not in json.dumps(book.cells[0].outputs)
@@ -158,6 +173,9 @@ def test_the_page_judges_as_python_does(browser, tmp_path):
              })))""",
         answers,
     )
+    assert {field.get_attribute("placeholder") for field in page.locator(".agl-guess input").all()} == {
+        "your answer, then Enter", "numbers like [1, 2], then Enter", 'names like ["a", "b"], then Enter', "a shape like (2, 3), then Enter",
+    }  # fmt: skip
     assert [[*row[:3], *told] for row, told in zip(wanted, found, strict=True)] == wanted
     assert len(wanted) > 600
     page.context.close()

@@ -47,7 +47,8 @@
       }
       told();
     };
-    const field = make("input", { type: "text", placeholder: "your answer, then Enter", autocomplete: "off", spellcheck: false });
+    const like = /^\[\d|^\[-/.test(part.truth) ? "numbers like [1, 2]" : part.truth[0] === "[" ? 'names like ["a", "b"]' : part.truth[0] === "(" ? "a shape like (2, 3)" : "your answer";
+    const field = make("input", { type: "text", placeholder: `${like}, then Enter`, autocomplete: "off", spellcheck: false });
     const buttons = offered.map((text) => {
       const button = make("button", { type: "button", onclick: () => answer(text) }, make("span", {}, text), make("i", {}));
       button.dataset.answer = text;

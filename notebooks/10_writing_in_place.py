@@ -290,9 +290,10 @@ w = torch.tensor(2.0, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)
 first, second = w * 3, w * v
 first.backward()
-lab.reveal(prediction, outcome(second, w) == "error", "10.j")
+needed = outcome(second, w) == "error"
 optimizer.step()
-print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
+if lab.reveal(prediction, needed, "10.j"):
+    print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
 
 # %% [markdown]
 # The two losses share only the leaf `w`. Each has a node of its own, with its own saved values, so nothing need be

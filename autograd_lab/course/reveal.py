@@ -3,6 +3,7 @@
 What is said to each answer is in predictions/; the card that a notebook shows is drawn by widgets/guess.py.
 """
 
+import ast
 import math
 from typing import Any
 
@@ -40,18 +41,14 @@ def reveal(prediction: Any, truth: Any, ask: str = "") -> Revealed:
     In a notebook it is a card, where the answer can be given by a click too. Returns whether there is a prediction: what would
     give the answer away is shown below `if lab.reveal(...):`.
 
-    >>> reveal(..., 96.0)
+    >>> shown = reveal(..., 96.0)
     No prediction yet. Put your answer in place of the dots, then run again.
-    <BLANKLINE>
-    >>> reveal(48, 96.0)
+    >>> shown = reveal(48, 96.0)
     ✗ You said 48. It is 96.
-    <BLANKLINE>
-    >>> reveal(96, 96.0)
+    >>> shown = reveal(96, 96.0)
     ✓ You said 96, and it is 96. Say in one sentence why.
-    <BLANKLINE>
-    >>> reveal([None, float("nan")], ["None", "nan"])
+    >>> shown = reveal([None, float("nan")], ["None", "nan"])
     ✓ You said [None, nan], and it is ['None', 'nan']. Say in one sentence why.
-    <BLANKLINE>
     """
     card = judged(prediction, truth, ask)
     if not _display(card):
@@ -106,12 +103,22 @@ def judge(part: Part, said: Any, is_: Any) -> tuple[bool, str]:
     right = same(said, is_) or _near(said, is_, part.within)
     if isinstance(is_, tuple) and len(is_) == 1 and same(said, is_[0]):
         return True, f"A shape is a tuple, even of one number: Python writes it {show(is_)}, with the comma."
+    if isinstance(said, str) and not isinstance(is_, str) and same(_read(said), is_):
+        return False, "That would be right without the quotes: with them it is a word."
     for answer in part.answers:
         if same(said, plain(answer.value)) or (right and answer.right):
             return right, answer.why
     if right:
         return True, "Say in one sentence why."
     return False, next((answer.why for answer in part.answers if answer.right), "")
+
+
+def _read(text: str) -> Any:
+    """What a text means to Python, itself if nothing."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
 
 
 def _near(said: Any, is_: Any, within: float) -> bool:

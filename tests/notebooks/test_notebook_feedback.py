@@ -1,5 +1,6 @@
 """What the course says to a student: expect, reveal, and the copy a student receives."""
 
+import doctest
 import json
 import subprocess
 import sys
@@ -128,6 +129,16 @@ class TestReveal:
         first, second = capsys.readouterr().out.splitlines()
         assert first.startswith("\u2717 x.grad: you said (3, 4). It is (3, 1). That is the shape of the sum.")
         assert second.startswith("\u2713 b.grad: you said 4, and it is (4,). A shape is a tuple")
+
+    def test_the_examples_of_its_docstring(self):
+        done = doctest.testmod(sys.modules["autograd_lab.course.reveal"])
+        assert (done.failed, done.attempted) == (0, 4)
+
+    def test_a_number_in_quotes_is_told_so(self, capsys):
+        assert reveal("96", 96.0, "04.c")
+        assert capsys.readouterr().out.endswith(
+            "That would be right without the quotes: with them it is a word.\n"
+        )
 
     def test_answers_by_name(self, capsys):
         reveal({"w": True, "k * 1": False}, {"k * 1": True, "w": True, "other": 1}, "05.d")

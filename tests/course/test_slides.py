@@ -111,6 +111,8 @@ def test_formulas_are_pictures_and_code_is_left_alone():
 def test_the_truth_is_told_without_a_prediction(capsys):
     projector.tell(..., [1.0, 2.5])
     assert capsys.readouterr().out == "It is [1, 2.5].\n"
+    assert projector.tell({"w": ..., "k": ...}, {"w": [True, 1.0], "k": "None"}, "07.i")
+    assert capsys.readouterr().out == "w: [True, 1]\nk: 'None'\n"
 
 
 def test_what_stops_the_command(tmp_path, capsys):

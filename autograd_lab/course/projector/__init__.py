@@ -26,5 +26,10 @@ def begin(lab: Any) -> None:
 
 def tell(prediction: Any, truth: Any, ask: str = "") -> bool:
     """Print the truth, regardless of the prediction; what is shown to those who have answered follows."""
-    print(f"It is {show(plain(truth))}.")
+    parts = (
+        [f"{name}: {show(plain(part))}" for name, part in truth.items()]
+        if isinstance(truth, dict)
+        else [f"It is {show(plain(truth))}."]
+    )
+    print(*parts, sep="\n")
     return True

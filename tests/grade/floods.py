@@ -39,6 +39,7 @@ CONTENTS: dict[str, Callable[[], bytes]] = {
     "UTF-16 without a mark": lambda: ('{"cells": [' + "[]," * (8 * MB) + "[]]}").encode("utf-16-le"),
     "cut off": lambda: b'{"cells": [' + b'{"source": ["' + b'a","' * (12 * MB),
     "a merge conflict": lambda: b'{"cells": [\n' + b"\n<<<<<<<" * (6 * MB),
+    "fewer lists": lambda: b'{"cells": [' + b"[]," * (3 * MB + MB // 2) + b"[]]}",
     "quotes": lambda: b'{"cells": "' + b'\\"' * (24 * MB) + b'"}',
 }  # fmt: skip
 

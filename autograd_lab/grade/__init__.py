@@ -5,7 +5,9 @@ comes back and is judged here.
 
     model.py         the data that the parts exchange: Cell, Job, Run, Result
     course.py        the released notebooks, and the keys to them
-    submissions.py   finds the submissions in a folder and reads them
+    submissions.py   finds the submissions in a folder and loads them
+    archives.py      opens zip archives, which may be hostile
+    reading.py       the bytes of a file become cells, what is costly in a process of its own
     beside.py        files beside a notebook: modules it imports, data it reads
     merge.py         puts a student's answers into the released notebook
     sandbox.py       isolates a submission with what the machine offers

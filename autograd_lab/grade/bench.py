@@ -42,8 +42,9 @@ from .course import Course, load_course
 from .engine import Engine
 from .gradebook import NAME, Gradebook
 from .model import CannotGradeError, Job
+from .reading import read
 from .scoring import score
-from .submissions import find, load, read
+from .submissions import find, load
 
 MARK = "ESCAPED"
 """What hostile submissions print if they escape."""

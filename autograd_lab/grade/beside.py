@@ -13,7 +13,9 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from .submissions import DEEPEST, MOST_ENTRIES, TIMESTAMP, File, UnreadableError, load, show, skipped
+from .archives import MOST_ENTRIES, open_archive, read_member
+from .reading import UnreadableError
+from .submissions import DEEPEST, TIMESTAMP, File, load, open_file, show, skipped
 
 MOST_FILES = 100
 MOST_BYTES = 8_000_000
@@ -50,10 +52,10 @@ def _neighbors(file: File, archives: ExitStack) -> Iterator[tuple[str, Callable[
     if file.member:
         folder = file.member[: file.member.rfind("/") + 1]
         try:
-            archive = archives.enter_context(zipfile.ZipFile(file.path))
-        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+            archive = open_archive(archives.enter_context(open_file(file.path)))
+        except (OSError, UnreadableError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
             return  # problems with the archive are reported for the notebook in it
-        for info in archive.infolist()[:MOST_ENTRIES]:
+        for info in archive.infolist():
             name = info.filename.removeprefix(folder)
             if info.filename.startswith(folder) and not info.is_dir() and _is_helper(name):
                 yield show(name), partial(_read_member, archive, info)
@@ -91,7 +93,6 @@ def _read_file(path: Path, most: int) -> bytes | None:
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes | None:
     try:
-        with archive.open(info) as member:
-            return member.read(most)
+        return read_member(archive, info, most)
     except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError):
         return None

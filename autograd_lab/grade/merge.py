@@ -28,7 +28,8 @@ from functools import cached_property
 from pathlib import Path
 
 from .model import CannotGradeError, Cell, Job
-from .submissions import CHECK, Notebook, RawCell, Shelf, UnreadableError, marks, read
+from .reading import Notebook, RawCell, UnreadableError, read
+from .submissions import CHECK, Shelf, marks
 
 MOST_PARSED = 100_000
 """A cell with more characters than this is searched line by line instead of parsed."""

@@ -31,20 +31,9 @@ from .beside import beside
 from .course import Course, choose_notebooks, digest_of, load_course
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run, Runner
+from .reading import UnreadableError, read
 from .scoring import score
-from .submissions import (
-    MOST_BYTES,
-    Found,
-    Submission,
-    UnreadableError,
-    digest,
-    find,
-    load,
-    moment,
-    read,
-    read_roster,
-    read_times,
-)
+from .submissions import MOST_BYTES, Found, Submission, digest, find, load, moment, read_roster, read_times
 
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
@@ -532,7 +521,12 @@ def _parser() -> argparse.ArgumentParser:
         "--timestamps",
         type=Path,
         metavar="FILE",
-        help="CSV: student, notebook (optional), timestamp; default: timestamp.txt, or the file's time",
+        help="CSV: student, notebook (optional), timestamp; default: nbgrader's timestamp.txt, or the file's time",
+    )
+    late.add_argument(
+        "--trust-timestamps",
+        action="store_true",
+        help="believe a timestamp.txt beside a notebook, which its student may have written",
     )
 
     again = parser.add_argument_group("grading again")
@@ -610,6 +604,7 @@ def _main(options: argparse.Namespace) -> int:
         students=options.student,
         assignment=options.assignment,
         times=read_times(options.timestamps) if options.timestamps else None,
+        trust_timestamps=options.trust_timestamps,
         most_bytes=most_bytes,
     )
     with _lock(out), Gradebook(out / NAME, create=True) as book:

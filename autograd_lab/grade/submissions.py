@@ -1,13 +1,13 @@
-"""Finds the submissions in a folder, and reads what was handed in as a notebook.
+"""Finds the submissions in a folder, and loads what was handed in.
 
     SUBMISSIONS/<student>/<notebook>.ipynb
     SUBMISSIONS/<student>/<assignment>/<notebook>.ipynb      nbgrader's `submitted/`
 
     find   the folder -> one Submission for each student and notebook, with the file that counts or why there is none
-    read   the bytes of a file -> the cells in it; raises UnreadableError with a sentence for the instructor
+    load   the bytes of a file; raises UnreadableError with a sentence for the instructor (reading.py makes cells of them)
 
 Nothing is written there, and no link is followed out of a student's own folder. The files are untrusted: sizes, depths and counts are
-bounded, and text is sanitized before it is stored or sent.
+bounded, those of one file and those of one student's files together, so that nobody's files take more than about two seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import csv
 import errno
 import hashlib
 import io
-import json
 import os
 import re
 import stat
@@ -24,52 +23,32 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from .archives import MOST_ENTRIES, open_archive, read_member
 from .model import CannotGradeError
+from .reading import (
+    Notebook,
+    RawCell,
+    UnreadableError,
+    decode,
+    is_costly,
+    marks_in,
+    read,
+)
 
 MOST_BYTES = 50_000_000
-"""The largest file that is read. Parsed JSON takes up to thirty times its size in memory."""
-MOST_CELLS = 20_000
-MOST_TEXT = 10_000_000
-"""The most characters of code that a notebook may hold."""
-MOST_ENTRIES = 2_000
-"""The most files and folders looked at in one student's folder."""
+"""The largest file that is read."""
 DEEPEST = 6
 SKIPPED = {"__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"}
 TIMESTAMP = "timestamp.txt"
 """nbgrader's file with the time of submission, beside the notebooks."""
-
-
-class UnreadableError(Exception):
-    """A file that is not a notebook; the message is a sentence that says what it is instead."""
-
-
-@dataclass(frozen=True)
-class RawCell:
-    """A cell as it was handed in."""
-
-    kind: str
-    """ "code", "markdown" or "raw"."""
-    source: str
-    id: str = ""
-    grade_id: str = ""
-    """nbgrader's name for it."""
-    solution: bool = False
-    """Whether nbgrader's metadata mark it as an answer cell."""
-
-
-@dataclass(frozen=True)
-class Notebook:
-    """The readable contents of a file, without outputs."""
-
-    cells: tuple[RawCell, ...]
-    notes: tuple[str, ...] = ()
-    """What had to be repaired, in sentences."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +82,36 @@ class Submission:
     file: File | None = None
     handed_in: datetime | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Allowance:
+    """What may be read of one student's files. It counts characters, not seconds, so that a slow machine grades no differently."""
+
+    files: int = 200
+    size: int = 60_000_000
+    """Bytes."""
+    marks: int = 8_000_000
+    """Brackets, commas and colons: what JSON costs."""
+    costly: int = 2
+    """Files that are read in a process of their own."""
+    refused: int = 0
+    """Files that were not read."""
+    cut: bool = False
+    """Whether there are more files than are searched for notebooks."""
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing more is read."""
+        return min(self.files, self.size, self.costly, self.marks) < 0
+
+    def takes(self, data: bytes) -> bool:
+        """Whether a file may be read; it counts then."""
+        costly = is_costly(data)
+        self.size -= len(data)
+        self.costly -= costly
+        self.marks -= 0 if costly else marks_in(data)
+        return not self.used_up
 
 
 @dataclass
@@ -170,6 +179,7 @@ def find(
     students: Sequence[str] | None = None,
     assignment: str = "",
     times: Mapping[tuple[str, str], datetime] | None = None,
+    trust_timestamps: bool = False,
     most_bytes: int = MOST_BYTES,
 ) -> Found:
     """The submissions in `folder`: one for each student and notebook, missing ones included, sorted.
@@ -179,6 +189,7 @@ def find(
     students    only these
     assignment  only files in the subfolder of this name in each student's folder
     times       {(student, notebook or ""): time of submission}, before a timestamp.txt and the file's own time
+    trust_timestamps  believe each timestamp.txt; otherwise only those in nbgrader's folder `submitted`, which nbgrader wrote
     Raises CannotGradeError if the folder cannot be read or holds no students' folders.
     """
     found = Found([])
@@ -214,12 +225,24 @@ def find(
             + (f" in their subfolders {assignment!r}." if assignment else "."),
             "check the folder, or name the notebooks that are graded: --notebooks 04",
         )
+    doubted: dict[str, None] = {}
     for name, pile in piles.items():
         for book in books:
             if pile.get(book):
-                found.submissions.append(_choose(name, book, pile[book], times or {}))
+                file, notes = _choose(book, pile[book])
+                stamp = _stamp(file)
+                given = (times or {}).get((name, book)) or (times or {}).get((name, ""))
+                if stamp and not given and not (trust_timestamps or _of_nbgrader(file, folder)):
+                    doubted[name] = stamp = None
+                own = datetime.fromtimestamp(_mtime(file) // 1_000_000_000, UTC)
+                found.submissions.append(Submission(name, book, file, given or stamp or own, notes))
             else:
                 found.submissions.append(Submission(name, book, notes=_misnamed(book, pile, shelf)))
+    if doubted:
+        found.warnings.append(
+            f"{TIMESTAMP} was not believed, for students could have written it themselves; the time of the file counts: "
+            f"{', '.join(list(doubted)[:8])}{' ...' if len(doubted) > 8 else ''}. If it is true: --trust-timestamps."
+        )
     return found
 
 
@@ -305,27 +328,45 @@ def _pile(
     """{notebook: the student's files for it, with remarks on each}."""
     pile: dict[str, list[tuple[File, tuple[str, ...]]]] = {}
     loose = []
-    for home in homes:
-        for file in _files(home, folder, assignment, found, most):
-            book, notes = _recognize(file, shelf, most)
+    allowance = Allowance()
+    files = [file for home in homes for file in _files(home, folder, assignment, allowance, most)]
+    with Archives() as archives:
+        for file in sorted(files, key=lambda one: not shelf.by_name(one)):  # those that count first
+            book, notes = _recognize(file, shelf, most, allowance, archives)
             if book:
                 pile.setdefault(book, []).append((file, notes))
             elif file.path.suffix.lower() == ".ipynb" or file.member:
                 loose.append(file.name)
-    if loose:
-        found.warnings.append(f"{student}: belongs to no notebook of the course: {', '.join(loose[:5])}.")
+    said = [f"more than {MOST_ENTRIES:,} files; the rest was not searched"] if allowance.cut else []
+    if allowance.refused:
+        usual = Allowance()
+        said.append(
+            f"{allowance.refused:,} of {len(files):,} files were not looked at; of one student's at most {usual.files} are, of "
+            f"{usual.size / 1e6:g} MB together"
+        )
+    elif loose:
+        said.append(f"belongs to no notebook of the course: {', '.join(loose[:5])}")
+    if said:
+        found.warnings.append(f"{student}: {'; '.join(said)}.")
     return pile
 
 
-def _recognize(file: File, shelf: Shelf, most: int) -> tuple[str, tuple[str, ...]]:
+def _recognize(
+    file: File, shelf: Shelf, most: int, allowance: Allowance, archives: Archives
+) -> tuple[str, tuple[str, ...]]:
     named = shelf.by_name(file)
     if file.trouble:
         return named or shelf.by_number(file), ()
     ending = Path(file.member or file.path.name).suffix.lower()
     if ending not in (".ipynb", ".json", ".txt", ".zip", "") and not named:
         return "", ()
+    allowance.files -= 1
     try:
-        held = shelf.by_content(read(load(file, most)))
+        data = b"" if allowance.used_up else load(file, most, archives)
+        if allowance.used_up or not allowance.takes(data):
+            allowance.refused += 1
+            return "", ()
+        held = shelf.by_content(read(data))
     except UnreadableError:
         return (named or shelf.by_number(file)) if ending in (".ipynb", ".zip", ".py", ".html") else named, ()
     if named and held in ("", named):
@@ -340,7 +381,7 @@ def _recognize(file: File, shelf: Shelf, most: int) -> tuple[str, tuple[str, ...
     return guess, (f"{file.name} was recognized by the number in its name only.",) if guess else ()
 
 
-def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -> Iterator[File]:
+def _files(home: Path, folder: Path, assignment: str, allowance: Allowance, most: int) -> Iterator[File]:
     """The contents of a student's folder, sorted; without targets of links outside of it."""
     if home.is_symlink():
         yield File(home, show(home.name), "is a link; links are not followed")
@@ -353,7 +394,7 @@ def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -
     def walk(place: Path, depth: int) -> Iterator[File]:
         nonlocal left
         try:
-            entries = sorted(os.scandir(place), key=lambda e: os.fsencode(e.name))
+            entries = sorted(islice(os.scandir(place), max(left, 0) + 1), key=lambda e: os.fsencode(e.name))
         except OSError as error:
             yield File(place, show(place.relative_to(folder)), f"cannot be opened: {_reason(error)}")
             return
@@ -361,11 +402,8 @@ def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -
             if skipped(entry.name):
                 continue
             left -= 1
-            if left == 0:
-                found.warnings.append(
-                    f"{show(home.name)}: more than {MOST_ENTRIES:,} files; the rest was not searched."
-                )
             if left <= 0:
+                allowance.cut = True
                 return
             path = Path(entry.path)
             name = show(path.relative_to(folder))
@@ -409,14 +447,17 @@ def _unpack(file: File, most: int) -> Iterator[File]:
         if file.path.stat().st_size > 10 * most:
             yield File(file.path, file.name, f"is a zip archive of more than {most / 1e5:g} MB")
             return
-        with zipfile.ZipFile(file.path) as archive:
+        with file.path.open("rb") as opened, open_archive(opened) as archive:
             members = [
                 info.filename
-                for info in archive.infolist()[:MOST_ENTRIES]
+                for info in archive.infolist()
                 if not info.is_dir()
                 and info.filename.lower().endswith(".ipynb")
                 and not any(skipped(part) for part in info.filename.split("/"))
             ]
+    except UnreadableError as error:
+        yield File(file.path, file.name, str(error))
+        return
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError) as error:
         yield File(file.path, file.name, f"is a damaged zip archive: {error}")
         return
@@ -449,12 +490,7 @@ def _misnamed(
     )
 
 
-def _choose(
-    student: str,
-    book: str,
-    candidates: list[tuple[File, tuple[str, ...]]],
-    times: Mapping[tuple[str, str], datetime],
-) -> Submission:
+def _choose(book: str, candidates: list[tuple[File, tuple[str, ...]]]) -> tuple[File, tuple[str, ...]]:
     """Of several files for one notebook the readable ones come first, then the released name, then the newest."""
 
     def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, str]:
@@ -466,8 +502,7 @@ def _choose(
     if len(ordered) > 1:
         others = ", ".join(other.name for other, _ in ordered[1:4]) + (" ..." if len(ordered) > 4 else "")
         notes = (*notes, f"{file.name} was graded; for the same notebook there is also {others}.")
-    given = times.get((student, book)) or times.get((student, ""))
-    return Submission(student, book, file, given or _handed_in(file), notes)
+    return file, notes
 
 
 def _mtime(file: File) -> int:
@@ -477,14 +512,20 @@ def _mtime(file: File) -> int:
         return 0
 
 
-def _handed_in(file: File) -> datetime:
+def _of_nbgrader(file: File, folder: Path) -> bool:
+    """Whether nbgrader collected a file: submitted/<student>/<assignment>/<file>, beside which it writes the timestamp.txt itself."""
+    return folder.name == "submitted" and file.path.parent.parent.parent == folder
+
+
+def _stamp(file: File) -> datetime | None:
+    """The time in the timestamp.txt beside a file, if there is one."""
     stamp = file.path.parent / TIMESTAMP
     try:
         if not stamp.is_symlink() and stamp.is_file() and stamp.stat().st_size < 1000:
             return moment(decode(stamp.read_bytes())[0].strip(), UTC)
     except (OSError, ValueError):
-        pass  # then the file's own time
-    return datetime.fromtimestamp(_mtime(file) // 1_000_000_000, UTC)
+        pass  # then the file's own time counts
+    return None
 
 
 def moment(text: str, zone: tzinfo | None = None) -> datetime:
@@ -620,31 +661,54 @@ def _table(path: Path, what: str) -> list[list[str]]:
 # ----------------------------------------------------------------------
 
 
-def load(file: File, most: int = MOST_BYTES) -> bytes:
+class Archives(ExitStack):
+    """Archives that stay open while their members are read one after the other: opening one reads its whole directory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: dict[Path, zipfile.ZipFile] = {}
+
+    def archive(self, path: Path) -> zipfile.ZipFile:
+        """The archive `path`. Raises what `open_archive` does, and OSError."""
+        if path not in self._open:
+            self.close()  # members come archive by archive: one is open at a time
+            self._open = {path: open_archive(self.enter_context(open_file(path)))}
+        return self._open[path]
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """A file opened without following a link that was put there meanwhile, and without blocking on a pipe with a notebook's name.
+
+    Raises OSError, and UnreadableError if it is not a file.
+    """
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    opened = os.fdopen(os.open(path, flags), "rb")
+    if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+        opened.close()
+        raise UnreadableError("is not a file")
+    return opened
+
+
+def load(file: File, most: int = MOST_BYTES, archives: Archives | None = None) -> bytes:
     """The bytes of a file, or of a member of an archive. Raises UnreadableError."""
     if file.trouble:
         raise UnreadableError(f"{file.name} {file.trouble}.")
     too_large = f"{file.name} is larger than {most / 1e6:g} MB, the most that is read."
     try:
-        # Opened without following a link that was put there meanwhile, and without blocking on a pipe that has the name of a notebook.
         path = file.path.resolve(strict=True) if file.path.is_symlink() else file.path
-        flags = (
-            os.O_RDONLY
-            | getattr(os, "O_NOFOLLOW", 0)
-            | getattr(os, "O_NONBLOCK", 0)
-            | getattr(os, "O_BINARY", 0)
-        )
-        with os.fdopen(os.open(path, flags), "rb") as opened:
-            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise UnreadableError(f"{file.name} is not a file.")
-            if file.member:
-                with zipfile.ZipFile(opened) as archive:
-                    every = [info.filename for info in archive.infolist()]
-                    inner = file.member if file.member in every else _only_notebook(every)
-                    with archive.open(inner) as member:
-                        data = member.read(most + 1)
-            else:
+        if file.member:
+            with ExitStack() as own:
+                archive = (archives or own.enter_context(Archives())).archive(path)
+                every = archive.NameToInfo
+                inner = file.member if file.member in every else _only_notebook(list(every))
+                data = read_member(archive, inner, most + 1)
+        else:
+            with open_file(path) as opened:
                 data = opened.read(most + 1)
+    except UnreadableError as error:
+        raise UnreadableError(f"{file.name} {error}.") from error
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         raise UnreadableError(f"{file.name} is in a zip archive that cannot be opened: {error}.") from error
     except OSError as error:
@@ -664,156 +728,3 @@ def _only_notebook(names: list[str]) -> str:
 def digest(data: bytes) -> str:
     """SHA-256, hexadecimal."""
     return hashlib.sha256(data).hexdigest()
-
-
-BEGINNINGS = (
-    (b"%PDF", "a PDF file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"SQLite format 3", "a database"),
-    (b"\x7fELF", "a program"),
-)
-
-
-def read(data: bytes) -> Notebook:
-    """The cells of a notebook of any origin. Raises UnreadableError with a sentence if it is not a notebook."""
-    if not data.strip(b"\0 \t\r\n"):
-        raise UnreadableError("The file is empty.")
-    for beginning, what in BEGINNINGS:
-        if data.startswith(beginning):
-            raise UnreadableError(f"The file is {what}, not a notebook.")
-    text, notes = decode(data)
-    document = _parse(text)
-    if not isinstance(document, dict):
-        raise UnreadableError("The file is JSON, but not a notebook: it has no cells.")
-    return _notebook(document, notes)
-
-
-def decode(data: bytes) -> tuple[str, list[str]]:
-    """Text in any of the encodings that editors write, and remarks on it. Raises UnreadableError."""
-    for mark, encoding in (
-        (b"\xef\xbb\xbf", "utf-8-sig"),
-        (b"\xff\xfe\0\0", "utf-32"),
-        (b"\0\0\xfe\xff", "utf-32"),
-        (b"\xff\xfe", "utf-16"),
-        (b"\xfe\xff", "utf-16"),
-    ):
-        if data.startswith(mark):
-            try:
-                note = [] if encoding == "utf-8-sig" else [f"The file is in {encoding.upper()}, not UTF-8."]
-                return data.decode(encoding), note
-            except UnicodeDecodeError as error:
-                raise UnreadableError(
-                    f"The file is damaged: it is not the {encoding.upper()} it says."
-                ) from error
-    wide = next((e for e, at in (("utf-16-le", 1), ("utf-16-be", 0)) if set(data[at:200:2]) == {0}), "")
-    for encoding in filter(None, (wide, "utf-8", "cp1252")):
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return text, [] if encoding == "utf-8" else [f"The file is in {encoding.upper()}, not UTF-8."]
-    return data.decode("latin-1"), ["The file is in LATIN-1, not UTF-8."]
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise UnreadableError("The file is JSON nested too deeply to be a notebook.") from None
-    except json.JSONDecodeError as error:
-        start = text.lstrip()[:200].lower()
-        if start.startswith("<"):
-            raise UnreadableError(
-                "The file is a web page, not a notebook; perhaps the page was saved, not the file."
-            ) from None
-        if not start.startswith(("{", "[")):
-            raise UnreadableError("The file is text, not a notebook.") from None
-        if "<<<<<<<" in text:
-            raise UnreadableError(
-                f"The file has a merge conflict in it (line {text[: text.index('<<<<<<<')].count(chr(10)) + 1})."
-            ) from None
-        cut = (
-            " The file seems to be cut off."
-            if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg
-            else ""
-        )
-        raise UnreadableError(
-            f"The file is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.{cut}"
-        ) from None
-    except ValueError as error:  # a number of a million digits
-        raise UnreadableError(f"The file cannot be read: {error}.") from None
-
-
-def _notebook(document: dict[str, Any], notes: list[str]) -> Notebook:
-    form = document.get("nbformat")
-    entries = document.get("cells")
-    if entries is None and isinstance(document.get("worksheets"), list):
-        sheets = [sheet.get("cells") for sheet in document["worksheets"] if isinstance(sheet, dict)]
-        entries = [entry for sheet in sheets if isinstance(sheet, list) for entry in sheet]
-        notes.append(f"The notebook is in the old format {form}.")
-    if not isinstance(entries, list):
-        raise UnreadableError("The file is JSON, but not a notebook: it has no cells.")
-    if isinstance(form, int) and form > 4:
-        notes.append(f"The notebook is in format {form}, which is newer than this grader.")
-    if len(entries) > MOST_CELLS:
-        raise UnreadableError(f"The notebook has {len(entries):,} cells; at most {MOST_CELLS:,} are read.")
-    cells, odd = [], 0
-    for entry in entries:
-        cell = _cell(entry)
-        if cell is None:
-            odd += 1
-        else:
-            cells.append(cell)
-    if odd:
-        notes.append(
-            f"{odd} of its cells {'is' if odd == 1 else 'are'} none and {'was' if odd == 1 else 'were'} left out."
-        )
-    size = sum(len(cell.source) for cell in cells)
-    if size > MOST_TEXT:
-        raise UnreadableError(
-            f"The notebook has {size:,} characters of text; at most {MOST_TEXT:,} are read."
-        )
-    return Notebook(tuple(cells), tuple(notes))
-
-
-def _cell(entry: Any) -> RawCell | None:
-    if not isinstance(entry, dict):
-        return None
-    source = entry.get("source", entry.get("input"))
-    if source is None:
-        source = ""
-    if isinstance(source, list) and all(isinstance(line, str) for line in source):
-        ended = len(source) < 2 or any(line.endswith("\n") for line in source[:-1])
-        source = ("" if ended else "\n").join(source)
-    if not isinstance(source, str):
-        return None
-    kind = entry.get("cell_type")
-    metadata = entry.get("metadata")
-    grader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    if not isinstance(grader, dict):
-        grader = {}
-    return RawCell(
-        kind if kind in ("code", "markdown") else "raw" if kind == "raw" else "markdown",
-        clean(source.replace("\r\n", "\n").replace("\r", "\n")),
-        _word(entry.get("id")),
-        _word(grader.get("grade_id")),
-        grader.get("solution") is True,
-    )
-
-
-def _word(value: Any) -> str:
-    return clean(value) if isinstance(value, str) and len(value) <= 200 else ""
-
-
-def clean(text: str) -> str:
-    """Text that UTF-8 can encode: lone surrogates, which JSON allows, become question marks."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text

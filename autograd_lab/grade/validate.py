@@ -39,7 +39,8 @@ from autograd_lab.course.resources import course_root
 
 from . import merge
 from .model import Job
-from .submissions import File, UnreadableError, digest, load, read
+from .reading import UnreadableError, read
+from .submissions import File, digest, load
 
 CELL_TIMEOUT = 60
 """Seconds for one cell; nbval's own default is 2000."""

@@ -15,7 +15,7 @@ from classroom import BOOK, course, hand_in, released, run_here, solved
 from autograd_lab.grade import cluster, merge, run
 from autograd_lab.grade.engine import Engine, ProtocolError
 from autograd_lab.grade.model import CannotGradeError
-from autograd_lab.grade.submissions import read
+from autograd_lab.grade.reading import read
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
 RIGHT = {"a1": "answer = [12, 4, 12, 160]", "a4": "def backward(root):\n    root.grad = 1.0\n    return None"}

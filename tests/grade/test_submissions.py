@@ -13,6 +13,7 @@ import pytest
 
 from autograd_lab.grade import beside as b
 from autograd_lab.grade import merge
+from autograd_lab.grade import reading as r
 from autograd_lab.grade import submissions as s
 from autograd_lab.grade.model import CannotGradeError
 
@@ -204,13 +205,13 @@ def test_a_students_zip_and_a_loose_file(top):
     )
     (top / "carol_04.ipynb").write_text(json.dumps(c.document()))
     assert [x.student for x in find(top).submissions] == ["bob", "carol_04"]
-    assert all(s.read(s.load(x.file)).cells for x in find(top).submissions)
+    assert all(r.read(s.load(x.file)).cells for x in find(top).submissions)
 
 
 def test_a_zip_in_place_of_the_notebook(top):
     c.hand_in(top, "ada", zipped(**{"whatever.ipynb": json.dumps(c.document())}))
     (one,) = find(top).submissions
-    assert len(s.read(s.load(one.file)).cells) == len(c.document()["cells"])
+    assert len(r.read(s.load(one.file)).cells) == len(c.document()["cells"])
 
 
 def test_checkpoints_are_not_submissions(top):
@@ -233,7 +234,7 @@ def test_links_are_not_followed_out_of_the_folder(top, tmp_path):
     (top / "loop" / "again").symlink_to(top / "loop")
     by = {x.student: x for x in find(top).submissions}
     for student in ("bob", "eve", "dan"):
-        with pytest.raises(s.UnreadableError, match="not followed"):
+        with pytest.raises(r.UnreadableError, match="not followed"):
             s.load(by[student].file)
     assert by["fay"].file is None
     assert s.load(by["guy"].file)
@@ -246,7 +247,7 @@ def test_folders_and_pipes_with_a_notebooks_name(top):
     (top / "bob").mkdir()
     os.mkfifo(top / "bob" / NB)
     for one, says in zip(find(top).submissions, ("is a folder", "neither a file nor a folder"), strict=True):
-        with pytest.raises(s.UnreadableError, match=says):
+        with pytest.raises(r.UnreadableError, match=says):
             s.load(one.file)
 
 
@@ -299,12 +300,37 @@ def test_when_it_was_handed_in(top, tmp_path):
     os.utime(path, (1_000_000_000, 1_000_000_000))
     assert find(top).submissions[0].handed_in == datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
     (path.parent / "timestamp.txt").write_text("2026-11-20 23:30:00.123456 America/New_York\n")
-    assert find(top).submissions[0].handed_in.isoformat() == "2026-11-21T04:30:00.123456+00:00"
+    (one,) = find(top, trust_timestamps=True).submissions
+    assert one.handed_in.isoformat() == "2026-11-21T04:30:00.123456+00:00"
     (path.parent / "timestamp.txt").write_text("yesterday")
-    assert find(top).submissions[0].handed_in.year == 2001
+    assert find(top, trust_timestamps=True).submissions[0].handed_in.year == 2001
     times = tmp_path / "times.csv"
     times.write_text("student,timestamp\nada,2026-11-20T12:00+02:00\n")
     assert find(top, times=s.read_times(times)).submissions[0].handed_in.hour == 10
+
+
+def test_a_students_own_timestamp_does_not_beat_the_deadline(top, tmp_path):
+    for student, where in (("ada", "ada"), ("bob", "submitted/bob"), ("cleo", "submitted/cleo/ps1/more")):
+        path = c.hand_in(top, where, c.document())
+        os.utime(path, (2_000_000_000, 2_000_000_000))
+        (path.parent / "timestamp.txt").write_text("2001-01-01 00:00:00 UTC")
+        found = find(top / where.rpartition(student)[0], students=[student])
+        assert found.submissions[0].handed_in.year == 2033
+        assert [line for line in found.warnings if student in line and "--trust-timestamps" in line]
+    times = tmp_path / "times.csv"
+    times.write_text("student,timestamp\nada,2026-11-20T12:00+02:00\n")
+    known = find(top, students=["ada"], times=s.read_times(times))
+    assert known.submissions[0].handed_in.year == 2026
+    assert not known.warnings  # what the file says does not matter then
+
+
+def test_nbgraders_timestamp_counts(top):
+    path = c.hand_in(top, "submitted/ada/ps1", c.document())
+    (path.parent / "timestamp.txt").write_text("2026-11-20 23:30:00 UTC")
+    for folder in (top, top / "submitted"):
+        found = find(folder)
+        assert found.submissions[0].handed_in.year == 2026
+        assert not found.warnings
 
 
 def test_a_date_means_its_end():
@@ -347,14 +373,14 @@ TEXT = json.dumps({**c.document(), "cells": [c.code("s = 'é'", "04-1-answer")]}
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "cp1252"]
 )
 def test_encodings(encoding):
-    made = s.read(TEXT.encode(encoding))
+    made = r.read(TEXT.encode(encoding))
     assert made.cells[0].source == "s = 'é'"
     assert bool(made.notes) == (not encoding.startswith("utf-8"))
 
 
 @pytest.mark.parametrize("source", ["a\nb", ["a\n", "b"], ["a", "b"], "a\r\nb", ["a\r\n", "b"]])
 def test_sources(source):
-    assert s.read(json.dumps({"cells": [c.code(source)]}).encode()).cells[0].source == "a\nb"
+    assert r.read(json.dumps({"cells": [c.code(source)]}).encode()).cells[0].source == "a\nb"
 
 
 def test_nbformat_3():
@@ -369,7 +395,7 @@ def test_nbformat_3():
             }
         ],
     }
-    made = s.read(json.dumps(old).encode())
+    made = r.read(json.dumps(old).encode())
     assert [(x.kind, x.source) for x in made.cells] == [("code", "x = 1\n"), ("markdown", "h")]
     assert "old format 3" in made.notes[0]
 
@@ -386,7 +412,7 @@ def test_odd_cells_are_left_out():
             c.code("\ud800x"),
         ]
     }
-    made = s.read(json.dumps(data).encode())
+    made = r.read(json.dumps(data).encode())
     assert [x.source for x in made.cells] == ["", "", "?x"]
     assert "4 of its cells are none" in made.notes[0]
 
@@ -411,14 +437,14 @@ def test_odd_cells_are_left_out():
         (b"import torch\n", "is text"),
         (b'{"cells": [\n<<<<<<< HEAD\n', "merge conflict"),
         (b"\xff\xfea", "damaged"),
-        (json.dumps({"cells": [c.code("x")] * (s.MOST_CELLS + 1)}).encode(), "at most 20,000"),
-        (json.dumps({"cells": [c.code("x" * (s.MOST_TEXT + 1))]}).encode(), "characters of text"),
+        (json.dumps({"cells": [c.code("x")] * (r.MOST_CELLS + 1)}).encode(), "at most 20,000"),
+        (json.dumps({"cells": [c.code("x" * (r.MOST_TEXT + 1))]}).encode(), "characters of text"),
     ],
     ids=range(19),
 )
 def test_what_is_no_notebook(data, says):
-    with pytest.raises(s.UnreadableError, match=says):
-        s.read(data)
+    with pytest.raises(r.UnreadableError, match=says):
+        r.read(data)
 
 
 def test_no_bytes_break_the_reader():
@@ -431,15 +457,15 @@ def test_no_bytes_break_the_reader():
         for _ in range(rng.randrange(1, 6)):
             at = rng.randrange(len(data))
             data[at : at + rng.randrange(9)] = rng.randbytes(rng.randrange(9))
-        with contextlib.suppress(s.UnreadableError):
-            s.read(bytes(data))
+        with contextlib.suppress(r.UnreadableError):
+            r.read(bytes(data))
 
 
 def test_sizes_are_bounded(top):
     c.hand_in(top, "ada", zipped(**{NB: b" " * 3_000_000}))
     c.hand_in(top, "bob", b" " * 3_000_000)
     for one in find(top, most_bytes=2_000_000).submissions:
-        with pytest.raises(s.UnreadableError, match="larger than 2 MB"):
+        with pytest.raises(r.UnreadableError, match="larger than 2 MB"):
             s.load(one.file, 2_000_000)
 
 
@@ -449,5 +475,5 @@ def test_sizes_are_bounded(top):
 def test_damaged_archives(top, spoil):
     c.hand_in(top, "ada", spoil(zipped(**{NB: json.dumps(c.document())})))
     (one,) = find(top).submissions
-    with pytest.raises(s.UnreadableError, match="zip archive"):
-        s.read(s.load(one.file))
+    with pytest.raises(r.UnreadableError, match="zip archive"):
+        r.read(s.load(one.file))

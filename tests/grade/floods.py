@@ -1,0 +1,161 @@
+"""Archives, folders and files that cost a reader far more than they cost their sender.
+
+`floods()` gives {name: function that hands it in}: each writes into a student's folder, in a second or two. They combine containers
+(a folder, an archive, archives that say what is not so) with contents (many files, long ones, JSON that becomes a million objects).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import struct
+import zipfile
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+from classroom import BOOK
+
+NAME = BOOK + ".ipynb"
+MB = 1_000_000
+EMPTY = b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+
+CONTENTS: dict[str, Callable[[], bytes]] = {
+    "lists": lambda: b'{"cells": [' + b"[]," * (16 * MB) + b"[]]}",
+    "dicts": lambda: b'{"cells": [' + b'{"a":{}},' * (5 * MB) + b"{}]}",
+    "numbers": lambda: b'{"cells": [' + b"1e3," * (12 * MB) + b"1]}",
+    "texts": lambda: b'{"cells": [' + b'"a",' * (12 * MB) + b'""]}',
+    "cells": lambda: b'{"cells": [' + b'{"cell_type":"code","source":[]},' * (MB + MB // 3) + b"{}]}",
+    "one long list of lines": lambda: b'{"cells": [{"cell_type": "code", "source": [' + b'"",' * (16 * MB) + b'""]}]}',
+    "keys": lambda: b'{"cells": [], "metadata": {' + b",".join(b'"%d":0' % i for i in range(2 * MB)) + b"}}",
+    "depth": lambda: b'{"cells": ' + b"[" * (24 * MB) + b"]" * (24 * MB) + b"}",
+    "one number": lambda: b'{"cells": [], "metadata": ' + b"9" * (49 * MB) + b"}",
+    "one emoji in a long text": lambda: b'{"cells": [{"source": "' + "\N{SNAKE}".encode() + b"a" * (49 * MB) + b'"}]}',
+    "escapes": lambda: b'{"cells": [{"source": "' + b"\\ud83d\\udc0d" * (4 * MB) + b'"}]}',
+    "blanks": lambda: b" " * (49 * MB),
+    "no JSON": lambda: b"{" + bytes(random.Random(0).randbytes(1000)) * 49_000,
+    "UTF-32": lambda: ('{"cells": [' + "[]," * (4 * MB) + "[]]}").encode("utf-32"),
+    "UTF-16 without a mark": lambda: ('{"cells": [' + "[]," * (8 * MB) + "[]]}").encode("utf-16-le"),
+    "cut off": lambda: b'{"cells": [' + b'{"source": ["' + b'a","' * (12 * MB),
+    "a merge conflict": lambda: b'{"cells": [\n' + b"\n<<<<<<<" * (6 * MB),
+    "fewer lists": lambda: b'{"cells": [' + b"[]," * (3 * MB + MB // 2) + b"[]]}",
+    "quotes": lambda: b'{"cells": "' + b'\\"' * (24 * MB) + b'"}',
+}  # fmt: skip
+
+
+def archive(members: Iterator[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as made:
+        for name, data in members:
+            made.writestr(name, data, compresslevel=1)
+    return out.getvalue()
+
+
+def lying(entries: int, size: int, directory: bytes = b"") -> bytes:
+    """An archive whose end says that it has so many entries in a directory of that size, in the form for large ones."""
+    end64 = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, entries, entries, size, 4)
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, 4 + len(directory), 1)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, 46, 4, 0)
+    return b"PK\x03\x04" + directory + end64 + locator + end
+
+
+def entry(name: bytes, extra: bytes = b"", comment: bytes = b"") -> bytes:
+    head = struct.pack(
+        "<4s4B4HL2L5H2L",
+        b"PK\x01\x02",
+        20,
+        0,
+        20,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        len(name),
+        len(extra),
+        len(comment),
+        0,
+        0,
+        0,
+        0,
+    )
+    return head + name + extra + comment
+
+
+def floods() -> dict[str, Callable[[Path], None]]:
+    made: dict[str, Callable[[Path], None]] = {}
+
+    def notebook(data: Callable[[], bytes], name: str = NAME) -> Callable[[Path], None]:
+        return lambda home: (home / name).write_bytes(data()) and None
+
+    for i, (what, content) in enumerate(CONTENTS.items()):
+        container = ("notebook", "archive with a notebook", "many files")[
+            i % 3
+        ]  # what is read is the same bytes
+        if container == "notebook":
+            made[f"notebook of {what}"] = notebook(content)
+        elif container == "many files":
+            made[f"many files of {what}"] = _several(content)
+        else:
+            made[f"archive with a notebook of {what}"] = notebook(
+                lambda c=content: archive(iter([(NAME, c())]))
+            )
+    for what, number, size in (("empty", 30_000, 0), ("small", 1_900, 20_000), ("long", 12, 49 * MB)):
+        body = EMPTY + b" " * size
+        many = [(f"{i:05}.ipynb", body) for i in range(number)]
+        made[f"archive of {number} {what} notebooks"] = notebook(lambda m=many: archive(iter(m)), "all.zip")
+        made[f"folder of {number} {what} notebooks"] = _folder(many)
+        made[f"archive of {number} {what} notebooks of one name"] = notebook(
+            lambda n=number, b=body: archive((f"{i}/{NAME}", b) for i in range(n)), "all.zip"
+        )
+    big = b"\0" * (49 * MB)
+    for title, method in (("bzip2", zipfile.ZIP_BZIP2), ("LZMA", zipfile.ZIP_LZMA)):
+        made[f"archive packed with {title}"] = notebook(
+            lambda m=method: archive(((f"{i}.ipynb", big) for i in range(3)), m), "all.zip"
+        )
+    made["archive of archives"] = notebook(
+        lambda: archive(
+            (f"{i}.zip", archive((f"{j}.ipynb", EMPTY) for j in range(50))) for i in range(1_000)
+        ),
+        "all.zip",
+    )
+    names = count()
+    long = b"".join(entry(b"%060000d.ipynb" % next(names), b"x" * 60_000, b"y" * 60_000) for _ in range(300))
+    made["archive with long names"] = notebook(lambda: lying(300, len(long), long), "all.zip")
+    short = entry(b"a.ipynb") * 500_000
+    made["archive with a long directory"] = notebook(lambda: lying(500_000, len(short), short), "all.zip")
+    made["archive that hides its directory"] = notebook(lambda: lying(1, len(short), short), "all.zip")
+    made["archive that says a lot"] = notebook(lambda: lying(2**63, 2**62), "all.zip")
+    made["folders in folders"] = _deep
+    made["folders side by side"] = lambda home: [(home / f"{i:05}").mkdir() for i in range(20_000)] and None
+    return made
+
+
+def _several(content: Callable[[], bytes]) -> Callable[[Path], None]:
+    def hand_in(home: Path) -> None:
+        data = content()
+        for i in range(5):
+            (home / f"{i}.ipynb").write_bytes(data)
+
+    return hand_in
+
+
+def _folder(members: list[tuple[str, bytes]]) -> Callable[[Path], None]:
+    def hand_in(home: Path) -> None:
+        first = home / members[0][0]
+        first.write_bytes(members[0][1])
+        for name, _ in members[1:]:
+            (home / name).hardlink_to(first)
+
+    return hand_in
+
+
+def _deep(home: Path) -> None:
+    for _ in range(300):
+        home /= "d"
+        home.mkdir()
+    (home / NAME).write_text(json.dumps({"cells": []}))

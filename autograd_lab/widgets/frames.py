@@ -28,6 +28,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from math import prod
 from typing import Any
 
 from autograd_lab.torchlike.autograd import collector
@@ -50,6 +51,8 @@ NODE_RY = 17
 DIAMOND = 19  # half a diagonal
 #: Kinds of events at which `next node` stops: a node exists, or has done its work.
 STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
+STRIP = 22  # the width of a heat strip on a line of text
+_LONG = 24  # more letters than this are too many for four digits of each number
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 _SHOWN_BESIDE = 4  # and of the variables beside the engine's source
 
@@ -233,17 +236,20 @@ class Film:
         if single is not None:
             return self.values.add(rules.number(single))
         data = record.get("data", record.get("corner"))
-        item = {"shape": record["shape"], "data": _rounded(data), "text": self.narrator.described(v)}
+        item = {
+            "shape": record["shape"],
+            "data": _rounded(data),
+            "text": self.narrator.described(v),
+            "short": in_brief(record),
+        }
         if "data" not in record:
             item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
         return self.values.add(item, repr(item))
 
-    def text(self, v: int | None) -> str:
-        """A value as shown in a box: the number, or the shape."""
-        if v is None:
-            return "None"
-        item = self.values.items[self.value(v)]
-        return item if isinstance(item, str) else shape_text(item["shape"])
+    def room(self, v: int, size: float = 12, bold: bool = False) -> float:
+        """The width of a value of the film with its strip."""
+        item = self.values.items[v] if v >= 0 else "None"
+        return text_width(brief(item), size, bold) + (STRIP + 5 if has_strip(item) else 0)
 
     # What exists.
 
@@ -583,36 +589,22 @@ class Film:
     def _box_size(self, t: int) -> tuple[float, float]:
         """The width for a tensor's name, its values and its gradients at any step."""
         tensor = self.trace.tensors[t]
-        texts, grads = [self.text(tensor["value"])], []
-        arrays = bool(tensor["shape"])
-        for s in self.tensor_lines.get(t, [])[1::2]:
-            value, _, grad, _ = self.states.items[s]
-            if value >= 0 and isinstance(self.values.items[value], str):
-                texts.append(self.values.items[value])
-            if grad >= 0 and isinstance(self.values.items[grad], str):
-                grads.append(self.values.items[grad])
-        wide = max(text_width(text) for text in texts)
-        w = max(text_width(drawn_name(self._shown(t)), 12, True), wide) + (52 if arrays else 22)
+        states = [self.states.items[s] for s in self.tensor_lines.get(t, [])[1::2]]
+        values = {value for value, *_ in states} | {self.value(tensor["value"])}
+        pictured = any(v >= 0 and has_strip(self.values.items[v]) for v in values)
+        wide = max(text_width(brief(self.values.items[v]) if v >= 0 else "None") for v in values)
+        w = max(text_width(drawn_name(self._shown(t)), 12, True), wide) + (52 if pictured else 22)
         h = float(BOX_HEIGHT)
         gathers = tensor["leaf"] and tensor["requires_grad"]
-        if gathers or any(self.states.items[s][3] for s in self.tensor_lines.get(t, [])[1::2]):
+        if gathers or any(retains for *_, retains in states):
             h += 17
-            w = max(w, text_width(".grad ") + max([text_width(g) for g in grads] + [text_width("None")]) + 18)
-            if arrays:
-                w = max(w, text_width(".grad " + shape_text(tensor["shape"])) + 18)
+            grads = {grad for _, _, grad, _ in states} | {-1}
+            w = max(w, text_width(".grad ") + max(self.room(grad) for grad in grads) + 18)
         return float(round(max(w, 58))), h
 
     def _pill_width(self, timeline: list[int]) -> float:
-        width = 0.0
-        for s in timeline[1::2]:
-            status, v = self.states.items[s]
-            if status == "sent":
-                item = self.values.items[v]
-                if isinstance(item, str):
-                    width = max(width, text_width(item, 11, True) + 14)
-                else:
-                    width = max(width, text_width(shape_text(item["shape"]), 11, True) + 14)
-        return width
+        sent = (self.states.items[s] for s in timeline[1::2])
+        return max((self.room(v, 11, True) + 14 for status, v in sent if status == "sent"), default=0.0)
 
 
 class EngineLines:
@@ -661,13 +653,30 @@ class EngineLines:
             row["lies"] = self.lies.get(n, [])
 
 
-def shape_text(shape: list[int]) -> str:
-    """A shape as written in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
-    return (
-        "\N{MULTIPLICATION SIGN}".join(map(str, shape))
-        if len(shape) > 1
-        else f"[{', '.join(map(str, shape))}]"
-    )
+def in_brief(record: Record) -> str:
+    """A value of a trace as a picture shows it: up to four numbers as they are, of more how many there are.
+
+    More numbers than four stand beside a small heat strip. A shape alone never stands for a value: "[2]" is a vector that holds a 2.
+    """
+    shape, count = record["shape"], prod(record["shape"])
+    if count == 1 and not shape:
+        return rules.number(record["data"])
+    if 0 < count <= 4 and "data" in record:
+        exact = rules.describe(record)
+        return (
+            exact if len(exact) <= _LONG else rules.describe(record | {"data": _rounded(record["data"], 3)})
+        )
+    return f"{count} numbers" if len(shape) == 1 else "\N{MULTIPLICATION SIGN}".join(map(str, shape))
+
+
+def brief(item: Any) -> str:
+    """A value of a film (an item of `values`) as the picture shows it."""
+    return item if isinstance(item, str) else str(item["short"])
+
+
+def has_strip(item: Any) -> bool:
+    """Whether a value of a film has a heat strip beside its text: its numbers do not stand there."""
+    return not isinstance(item, str) and item["short"][0] != "["
 
 
 def at(timeline: list[Any], k: int, width: int = 2) -> Any:
@@ -716,7 +725,7 @@ def _keep_each(timelines: list[list[int]], k: int, states: list[int]) -> None:
         _keep(timeline, k, state)
 
 
-def _rounded(data: Any) -> Any:
+def _rounded(data: Any, digits: int = 4) -> Any:
     if type(data) is list:
-        return [float(f"{x:.4g}") if type(x) is float else _rounded(x) for x in data]
-    return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.4g}")
+        return [float(f"{x:.{digits}g}") if type(x) is float else _rounded(x, digits) for x in data]
+    return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.{digits}g}")

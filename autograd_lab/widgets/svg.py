@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from functools import cache
 from html import escape
+from math import floor
 from pathlib import Path
 from typing import Any
 
-from .frames import at, drawn_name, shape_text, text_width
+from .frames import STRIP, at, drawn_name, has_strip, text_width
+from .frames import brief as brief_text
 from .scene import scene
 
 Record = dict[str, Any]
@@ -111,7 +113,10 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
             continue
         value, version, grad, retains = film["states"][index]
         parts.append(_rect(x, y, w, h, 4, color["soft"], color["outline"]))
-        middle = x + w / 2
+        pictured = has_strip(film["values"][value])
+        middle = x + (w - 28 if pictured else w) / 2
+        if pictured:
+            parts += _strip(film["values"][value], x + w - 35, y + 6, 28, 28)
         if tensor["leaf"] and not unit["fed"]:
             parts.append(
                 f'<text x="{x + 1}" y="{y - 4}" class="s l">{"leaf" if tensor["grad"] else "data"}</text>'
@@ -128,6 +133,10 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
         if h > 50 and (tensor["leaf"] or retains):
             parts.append(f'<path d="M{x} {y + 40}h{w}" stroke="{color["hair"]}"/>')
             fill = f' style="fill:{color["verm"]}"' if grad >= 0 else ""
+            pictured = grad >= 0 and has_strip(film["values"][grad])
+            middle = x + (w - STRIP - 5 if pictured else w) / 2
+            if pictured:
+                parts += _strip(film["values"][grad], x + w - STRIP - 7, y + 42.5, STRIP, 12)
             shown = brief(film, grad)
             parts.append(f'<text x="{_n(middle)}" y="{y + 52}" class="g"{fill}>.grad {escape(shown)}</text>')
     if unit["node"] < 0:
@@ -178,17 +187,69 @@ def _gradient(film: Record, bundle: Record, k: int) -> list[str]:
     text = brief(film, sent[0]) if one else f"{len(sent)}/{len(bundle['lines'])}"
     x, y, room = bundle["pill"]
     w = text_width(text, 11, True) + 14 if one else room
+    pictured = one and has_strip(film["values"][sent[0]])
     return [
         _path(p, 7, "e v", color["verm"]),
-        _rect(x - w / 2, y - 9.5, w, 19, 9.5, color["verm-tint"], color["verm"]),
-        f'<text x="{x}" y="{y + 4}" class="g b">{escape(text)}</text>',
+        *_pill(x, y, w, text, film["values"][sent[0]] if pictured else None),
     ]
 
 
+def _pill(x: float, y: float, w: float, text: str, item: Any = None) -> list[str]:
+    """A label around its text; of an `item` of many numbers the heat strip too."""
+    color, extra = palette(), 0 if item is None else STRIP + 5
+    w += extra
+    parts = [
+        _rect(x - w / 2, y - 9.5, w, 19, 9.5, color["verm-tint"], color["verm"]),
+        f'<text x="{_n(x - extra / 2)}" y="{_n(y + 4)}" class="g b">{escape(text)}</text>',
+    ]
+    return parts if item is None else parts + _strip(item, x + w / 2 - STRIP - 7, y - 6, STRIP, 12)
+
+
+def _strip(item: Record, x: float, y: float, w: float, h: float) -> list[str]:
+    """A small picture of an array, as assets/dom.js draws it, with one path for all numbers of one color."""
+    rows = _rows(item["data"])
+    rows = [row[: 6 if len(rows) > 1 else 12] for row in rows[:6]]
+    cw, ch = min(w / max(len(rows[0]), 1), 9), min(h / len(rows), 9)
+    x0, y0 = x + (w - cw * len(rows[0])) / 2, y + (h - ch * len(rows)) / 2
+    top = max((abs(v) for row in rows for v in row if not isinstance(v, str)), default=0)
+    cells: dict[str, str] = {}
+    for j, row in enumerate(rows):
+        for i, v in enumerate(row):
+            d = f"M{_n(x0 + i * cw)} {_n(y0 + j * ch)}h{_n(cw)}v{_n(ch)}h{_n(-cw)}z"
+            shade = _shade(v, top)
+            cells[shade] = cells.get(shade, "") + d
+    return [f'<path d="{d}" fill="{shade}"/>' for shade, d in cells.items()]
+
+
+def _rows(data: Any) -> list[list[Any]]:
+    """The rows of a picture of an array: more than two dimensions are stacked."""
+    if not isinstance(data, list):
+        return [[data]]
+    if not data or not isinstance(data[0], list):
+        return [data]
+    deep = data[0] and isinstance(data[0][0], list)
+    return [row for part in data for row in _rows(part)] if deep else data
+
+
+def _shade(x: Any, top: float) -> str:
+    """A number's color: orange above zero, blue below, paler the nearer, in eight steps."""
+    color = palette()
+    if isinstance(x, str):
+        return color["bad"]
+    return mixed(
+        color["neg" if x < 0 else "pos"], color["zero"], floor(8 * abs(x) / top + 0.5) / 8 if top else 0
+    )
+
+
+def mixed(one: str, other: str, part: float) -> str:
+    """A color between two: so much of the one."""
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{floor(a * part + b * (1 - part) + 0.5):02x}" for a, b in pairs)
+
+
 def brief(film: Record, v: int) -> str:
-    """A value in a few characters: the number, or the shape."""
-    item = film["values"][v] if v >= 0 else "None"
-    return item if isinstance(item, str) else shape_text(item["shape"])
+    """A value of the film, by its number, in a few characters."""
+    return brief_text(film["values"][v]) if v >= 0 else "None"
 
 
 def _label(film: Record) -> str:

@@ -1,6 +1,6 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
 import { FOLLOW, SMALLEST, at, bounds, centre, clamp, covered, cull, fitScale, head, path, visiblePath } from "./core.js";
-import { brief, button, focusable, h, s, thumb, zoomed } from "./dom.js";
+import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
 import { MiniMap } from "./minimap.js";
@@ -8,7 +8,14 @@ import { Scene } from "./scene.js";
 
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front
 const LONG = 3000; // a line this long is drawn only where it is in view
+const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
+
+/** The parts of a label: a box of this width, a text, and a heat strip. */
+function pill(w) {
+  const box = s("rect", { x: -w / 2, y: -9.5, width: w, height: 19, rx: 9.5 }), text = s("text", { class: "agl-num", y: 4 }), picture = s("g", { class: "agl-thumb" });
+  return { w, box, text, strip: picture, parts: [box, text, picture] };
+}
 
 export class Graph {
   /** `stage` tells the film, the step `k` and its `kind`. */
@@ -448,8 +455,8 @@ export class Graph {
     const line = s("path", { class: "agl-bline" });
     Object.assign(thing, this.long(line, p, 7));
     thing.g.append(line, s("path", { d: head(p), class: "agl-bhead" }), thing.pill);
-    thing.text = s("text", { class: "agl-num", y: 4 });
-    thing.pill.append(s("rect", { x: -w / 2, y: -9.5, width: w, height: 19, rx: 9.5 }), thing.text);
+    Object.assign(thing, pill(w));
+    thing.pill.append(...thing.parts);
     return thing;
   }
 
@@ -470,24 +477,31 @@ export class Graph {
     if (sent) status = "sent";
     else if (pruned === lines.length) status = "pruned";
     this.set(thing, "g", thing.g, "data-s", status + (hot ? " hot" : ""));
-    const one = lines.length === 1, text = !sent ? "" : one ? brief(this.film, v) : came >= 0 ? brief(this.film, came) : `${sent}/${lines.length}`;
-    if (thing.said === text) return;
+    const one = lines.length === 1, shown = !sent ? -1 : one ? v : came, text = !sent ? "" : shown >= 0 ? brief(this.film, shown) : `${sent}/${lines.length}`;
+    this.fill(thing, text, this.film.values[shown], one ? 0 : Math.max(30, 13 + 6.6 * text.length));
+  }
+
+  /** Write into a label: its text, and of many numbers their heat strip. A `wide` of 0 leaves its width. */
+  fill(thing, text, item, wide = 0) {
+    if (thing.said === text && thing.item === item) return;
     thing.said = thing.text.textContent = text;
+    thing.item = item;
     thing.pill.style.display = text ? "" : "none";
-    if (!one) {
-      const w = Math.max(30, 13 + 6.6 * text.length);
-      thing.pill.firstChild.setAttribute("x", -w / 2);
-      thing.pill.firstChild.setAttribute("width", w);
-    }
+    const pictured = hasStrip(item), w = wide ? wide + (pictured ? STRIP + 5 : 0) : thing.w;
+    thing.box.setAttribute("x", -w / 2);
+    thing.box.setAttribute("width", w);
+    thing.text.setAttribute("x", pictured ? -(STRIP + 5) / 2 : 0);
+    thing.strip.innerHTML = pictured ? strip(item, w / 2 - STRIP - 7, -6, STRIP, 12) : "";
   }
 
   make_units(id) {
     const [u, cx, cy] = this.things.units[id], unit = this.film.units[u];
     const g = s("g", { class: "agl-unit", "data-thing": u, transform: `translate(${cx} ${cy})` }), thing = { g, boxes: [] };
     unit.boxes.forEach(([t, x, y, w, hh]) => {
-      const { name, leaf, shape: dims, grad } = this.film.tensors[t], array = dims.length > 0;
-      const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 17 : 0), class: `agl-name${array ? " agl-left" : ""}` }, name.length > 36 ? `${name.slice(0, 20)}\u2026${name.slice(-14)}` : name),
-        value: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 32 : 24.5), class: `agl-val${array ? " agl-left" : ""}` }),
+      const { name, leaf, shape: dims, grad } = this.film.tensors[t], count = dims.reduce((a, b) => a * b, 1), pictured = count > 4 || !count;
+      const left = pictured ? " agl-left" : "", middle = x + (pictured ? 10 : w / 2);
+      const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: middle, y: y + (name ? 17 : 0), class: `agl-name${left}` }, name.length > 36 ? `${name.slice(0, 20)}\u2026${name.slice(-14)}` : name),
+        value: s("text", { x: middle, y: y + (name ? 32 : 24.5), class: `agl-val${left}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));
       const why = unit.node < 0 && this.stage.why?.(t);
@@ -495,8 +509,9 @@ export class Graph {
       else if (leaf && !unit.fed) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
       if (hh > 50) {
         box.g.append(s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));
-        box.grad = s("text", { x: x + w / 2, y: y + 52, class: "agl-grad" });
-        box.g.append(box.grad);
+        box.grad = s("text", { y: y + 52, class: "agl-grad" });
+        box.strip = s("g", { class: "agl-thumb" });
+        box.g.append(box.grad, box.strip);
       }
       box.version = s("text", { ...(unit.fed ? { x: x - 5, y: y + hh / 2 + 3 } : { x: x + w - 1, y: y - 4 }), class: "agl-cap agl-right" });
       box.g.append(box.name, box.value, box.thumb, box.version);
@@ -537,15 +552,18 @@ export class Graph {
       if (box.state === state) continue;
       box.state = state;
       const [v, version, grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
-      const item = film.values[v];
+      const item = film.values[v], [x, y, w] = box.at;
       box.value.textContent = v < 0 ? "" : brief(film, v);
       box.name.style.display = state === undefined ? "none" : "";
-      box.thumb.innerHTML = item?.shape ? thumb(item, box.at[0] + box.at[2] - 35, box.at[1] + 6, 28) : "";
+      box.thumb.innerHTML = hasStrip(item) ? strip(item, x + w - 35, y + 6, 28, 28) : "";
       box.version.textContent = version ? `version ${version}` : "";
       if (box.grad) {
         const shown = state !== undefined && (tensor.leaf || retains);
         box.grad.textContent = shown ? (grad < 0 ? ".grad None" : `.grad ${brief(film, grad)}`) : "";
         box.grad.setAttribute("data-set", grad < 0 ? "0" : "1");
+        const pictured = shown && hasStrip(film.values[grad]);
+        box.grad.setAttribute("x", x + (pictured ? (w - STRIP - 5) / 2 : w / 2));
+        box.strip.innerHTML = pictured ? strip(film.values[grad], x + w - STRIP - 7, y + 42.5, STRIP, 12) : "";
       }
     }
     if (!thing.node) return;

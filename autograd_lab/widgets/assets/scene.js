@@ -69,10 +69,7 @@ export class Scene {
       [ends[kind][2 * i], ...way.map(([x, y]) => [x + side, y]), ends[kind][2 * i + 1]]);
     const forward = points("forward", -SIDE).map((p, i) => ({ lines: lines.forward[i][2], p: p.flat().map(near) }));
     const backward = points("backward", SIDE).map((p, i) => {
-      const which = lines.backward[i][2];
-      let width = this.film.backward[which[0]].w;
-      if (which.length > 1) width = which.some((line) => this.film.backward[line].w) ? BUNDLE : 0;
-      const pill = pills.put(p, width).map(near);
+      const which = lines.backward[i][2], width = this.label(which), pill = pills.put(p, width).map(near);
       return { lines: which, p: [...p].reverse().flat().map(near), pill: [...pill, width] };
     });
     return { size: [near(whole.width), near(whole.height)], units, groups, forward, backward };
@@ -196,6 +193,12 @@ export class Scene {
     return [...found.values()].map(([source, target, which]) => [source, target, which, this.way(source, target)]);
   }
 
+  /** The width of the label on a line that stands for these lines of the film. */
+  label(which) {
+    const widths = which.map((line) => this.film.backward[line].w);
+    return which.length === 1 ? widths[0] : widths.some(Boolean) ? BUNDLE : 0;
+  }
+
   way(source, target) {
     const points = [];
     for (const [where, a, b, sideA, sideB] of this.routes.get(this.key(source, target))) {
@@ -222,7 +225,8 @@ export class Scene {
     }
     for (const [kind, thing, box, side, here] of sides.values()) {
       const [middle, edge, room, curve] = this.edge(kind, thing, box, side), count = here.length;
-      const step = count > 1 ? Math.min(26, room / (count - 1)) : 0;
+      const wide = Math.max(26, ...(kind === "backward" ? here.map(([, index]) => this.label(lines.backward[index][2]) + 6) : []));
+      const step = count > 1 ? Math.min(wide, room / (count - 1)) : 0;
       here.sort(byNumbers).forEach(([, index], i) => {
         const dx = (i - (count - 1) / 2) * step;
         let dy = 0;
@@ -262,10 +266,13 @@ class Pills {
   put(points, width) {
     const pieces = points.slice(1).map((b, i) => [points[i], b]).reverse();
     if (!width) return curvePoint(...pieces[0], 0.5);
-    for (const piece of pieces.slice(0, 4)) {
-      for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8]) {
-        const [x, y] = curvePoint(...piece, t), box = [x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11];
-        if (!this.hits(box)) { this.take(box); return [x, y]; }
+    const aside = width / 2 - 9; // a label need not have its middle on the line
+    for (const dx of aside > 0 ? [0, aside, -aside] : [0]) {
+      for (const piece of pieces.slice(0, 4)) {
+        for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8]) {
+          const [on, y] = curvePoint(...piece, t), x = on + dx, box = [x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11];
+          if (!this.hits(box)) { this.take(box); return [x, y]; }
+        }
       }
     }
     const [x, y] = curvePoint(...pieces[0], 0.5);

@@ -19,8 +19,9 @@ class Container {
 }
 
 export class Scene {
-  /** The picture of a film with the groups of the set `opened` open; scene.py says what `document()` holds. */
-  constructor(film, opened) {
+  /** The picture of a film with the groups of the set `opened` open, and without the `hidden` units; scene.py says what `document()` holds. */
+  constructor(film, opened, hidden = new Set()) {
+    this.hidden = hidden;
     this.film = film;
     this.units = film.units;
     this.groups = film.groups;
@@ -37,6 +38,8 @@ export class Scene {
       const { parent } = this.groups[g];
       if (parent >= 0) this.first[parent] = Math.min(this.first[parent], this.first[g]);
     }
+    this.live = this.groups.map(() => !hidden.size); // groups that hold something to be seen
+    this.units.forEach(({ group }, u) => { if (!hidden.has(u)) for (let g = group; g >= 0; g = this.groups[g].parent) this.live[g] = true; });
     this.containers = new Map();
     this.routes = new Map();
     this.fill();
@@ -54,10 +57,10 @@ export class Scene {
   document() {
     const whole = this.containers.get(-1), groups = [], units = [], pills = new Pills();
     this.closed.forEach((closed, g) => {
-      if (closed === -1 || closed === g) groups.push([g, ...this.box(-1 - g).map(near), closed < 0 ? 1 : 0]);
+      if (this.live[g] && (closed === -1 || closed === g)) groups.push([g, ...this.box(-1 - g).map(near), closed < 0 ? 1 : 0]);
     });
     this.units.forEach((unit, u) => {
-      if (this.seen(u) === u) units.push([u, ...this.containers.get(unit.group).point("item", u).map(near)]);
+      if (this.seen(u) === u && !this.hidden.has(u)) units.push([u, ...this.containers.get(unit.group).point("item", u).map(near)]);
     });
     const lines = { forward: this.lines("forward"), backward: this.lines("backward") }, ends = this.ends(lines);
     for (const [u, x, y] of units) {
@@ -87,17 +90,18 @@ export class Scene {
     this.containers.set(-1, new Container());
     const things = [];
     this.closed.forEach((closed, g) => {
+      if (!this.live[g]) return;
       if (closed < 0) this.containers.set(g, new Container());
       if (closed === -1 || closed === g) things.push([this.first[g], 0, -1 - g]);
     });
-    this.units.forEach((_, u) => { if (this.seen(u) === u) things.push([u, 1, u]); });
+    this.units.forEach((_, u) => { if (this.seen(u) === u && !this.hidden.has(u)) things.push([u, 1, u]); });
     for (const [, , thing] of things.sort(byNumbers)) this.containers.get(this.parent(thing)).items.push(thing);
   }
 
   connect() {
     for (const line of [...this.film.forward, ...this.film.backward]) {
       const source = this.seen(line.u), target = this.seen(line.v), key = this.key(source, target);
-      if (source === target || this.routes.has(key)) continue;
+      if (source === target || this.routes.has(key) || this.gone(line)) continue;
       const legs = this.route(source, target);
       this.routes.set(key, legs);
       for (const [where, ...leg] of legs) where.legs.push([...leg, source]);
@@ -112,6 +116,9 @@ export class Scene {
       }
     }
   }
+
+  /** Whether a line has a hidden end. */
+  gone({ u, v }) { return this.hidden.has(u) || this.hidden.has(v); }
 
   /** A number for a pair of things. */
   key(source, target) { return (source + this.groups.length) * 2 ** 24 + target + this.groups.length; }
@@ -185,7 +192,7 @@ export class Scene {
     const found = new Map();
     this.film[kind].forEach((line, i) => {
       const source = this.seen(line.u), target = this.seen(line.v);
-      if (source === target) return;
+      if (source === target || this.gone(line)) return;
       const own = source >= 0 && target >= 0 ? i : source >= 0 ? -1 - (line.box ?? 0) : -1, key = own >= 0 ? own : -1 - (this.key(source, target) * 8 - own);
       if (found.has(key)) found.get(key)[2].push(i);
       else found.set(key, [source, target, [i]]);

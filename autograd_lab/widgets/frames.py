@@ -762,6 +762,7 @@ class Marks:
         ] = {}  # (node, slot) -> edges that sent there
         self._seeded: dict[int, dict[int, tuple[int, int]]] = {}  # node -> slot -> the seed, and after hooks
         self._before: dict[tuple[int, int], int] = {}  # (node, slot) -> what hooks changed, in the sum
+        self._lying: set[int] = set()  # nodes at which something lies
         self._kept: dict[tuple[int, int], int] = {}  # edge -> what a hook after the rule changed
 
     def add(self, state: State, k: int) -> None:
@@ -819,18 +820,19 @@ class Marks:
     def _show_heaps(self, state: State, e: Record, k: int) -> None:
         """The sum at the node that the event is about, if it gets several messages."""
         if e["k"] == "backward":
-            for n, line in self.heaps.items():
-                if line[-1] >= 0 and not state.nodes[n].buffer:
-                    _keep(line, k, -1)
+            for gone in [m for m in self._lying if not state.nodes[m].buffer]:
+                self._lying.remove(gone)
+                _keep(self.heaps[gone], k, -1)
             return
-        n = e["to"] if e["k"] == "deliver" else e.get("n")
-        node = state.nodes.get(n) if n is not None else None
+        n: int = e["to"] if e["k"] == "deliver" else -1 if e.get("n") is None else e["n"]
+        node = state.nodes.get(n)
         if node is None or not node.buffer or node.of + (n in self._seeded) < 2:
             return
         found = node.incoming
         if found is None:
             found = [node.buffer.get(slot) for slot in range(max(node.buffer) + 1)]
         values = [self.film.value(v) for v in found]
+        self._lying.add(n)
         self._show(self.heaps, n, k, [(self._before.get((n, slot), v), v) for slot, v in enumerate(values)])
 
     def _show(self, lines: dict[int, list[int]], n: int, k: int, pairs: list[tuple[int, int]]) -> None:

@@ -61,8 +61,9 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
     for u, x, y in where["units"]:
         if film["units"][u]["since"] <= k:
             parts += _unit(film, film["units"][u], x, y, k)
-    for bundle in where["backward"]:
-        parts += _gradient(film, bundle, k)
+    gradients = [_gradient(film, bundle, k) for bundle in where["backward"]]
+    parts += [line for line, *_ in filter(None, gradients)]
+    parts += [part for _, *label in filter(None, gradients) for part in label]  # no line passes over a label
     return "".join([*parts, *_legend(film, k, h - 25), "</svg>"])
 
 
@@ -207,7 +208,7 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
         parts.append(f'<ellipse cx="{x}" cy="{y}" rx="{rx}" ry="{ry}" {stroke}/>')
         parts.append(_text(x, y + 4, node["label"]))
         for i in range(len(node["dead"])):
-            parts += _dead_end(x - rx * 0.62 + 15 * i, y, rx, ry)
+            parts += _dead_end(x - rx * 0.82 + 15 * i, y, ry)
     return parts + _beside(film, unit, cx, cy, k)
 
 
@@ -244,12 +245,12 @@ def _joined(x0: float, y0: float, x1: float, y1: float) -> str:
     )
 
 
-def _dead_end(x: float, y: float, rx: float, ry: float) -> list[str]:
+def _dead_end(x: float, y: float, ry: float) -> list[str]:
     """A stub with a stop sign: an operand that gets no gradient."""
     color = palette()
-    top = y - ry - 3
+    top = y - ry - 7
     return [
-        f'<path d="M{_n(x)} {_n(y - ry * 0.78)}V{_n(top)}" class="e"/>',
+        f'<path d="M{_n(x)} {_n(y - ry * 0.55)}V{_n(top)}" class="e"/>',
         f'<path d="M{_n(x - 2)} {_n(top - 5)}h4l3 3v4l-3 3h-4l-3 -3v-4z" fill="{color["bg"]}" stroke="{color["bad"]}" stroke-width="1.4"/>'
         f'<path d="M{_n(x - 2.5)} {_n(top)}h5" stroke="{color["bad"]}" stroke-width="1.6"/>',
     ]

@@ -6,7 +6,7 @@ import { Census } from "./groups.js";
 import { MiniMap } from "./minimap.js";
 import { Scene } from "./scene.js";
 
-const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front
+const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front; the labels of the last are above all
 const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const LEVELS = 8; // steps of the scale of magnitudes, as in frames.py
@@ -75,7 +75,7 @@ export class Graph {
       this.camera.y += after[1] - before[1];
     }
     for (const name of LAYERS) {
-      for (const thing of this.drawn[name].values()) thing.g.remove();
+      for (const thing of this.drawn[name].values()) this.drop(thing);
       this.drawn[name].clear();
     }
     this.map?.draw();
@@ -160,7 +160,8 @@ export class Graph {
     this.world = s("g", {});
     this.layers = LAYERS.map((name) => s("g", { class: name === "folded" ? "agl-groups" : `agl-${name}` }));
     this.ring = s("rect", { class: "agl-cursor", rx: 8, visibility: "hidden" });
-    this.world.append(...this.layers, this.ring);
+    this.labels = s("g", { class: "agl-labels" });
+    this.world.append(...this.layers, this.labels, this.ring);
     this.svg = s("svg", focusable({ class: "agl-svg", tabindex: "0", role: "img", "aria-label": "Computation graph", onkeydown: (e) => this.key(e) }), this.world);
     this.spoken = h("span", { class: "agl-hidden", "aria-live": "polite" });
     this.cursor = null;
@@ -471,7 +472,7 @@ export class Graph {
     if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
     this.layers.forEach((layer, i) => {
       const name = LAYERS[i], drawn = this.drawn[name], seen = new Set(cull(this.boxes[name], view));
-      for (const [id, thing] of drawn) if (!seen.has(id)) { thing.g.remove(); drawn.delete(id); }
+      for (const [id, thing] of drawn) if (!seen.has(id)) { this.drop(thing); drawn.delete(id); }
       for (const id of seen) {
         let thing = drawn.get(id);
         if (!thing) { thing = this[`make_${name}`](id); drawn.set(id, thing); layer.append(thing.g); }
@@ -480,6 +481,8 @@ export class Graph {
     });
     this.map?.look();
   }
+
+  drop(thing) { thing.g.remove(); thing.top?.remove(); }
 
   make_frames(id) {
     const [g, x, y, w, hh] = this.things.frames[id], { name } = this.film.groups[g];
@@ -547,10 +550,12 @@ export class Graph {
 
   make_backward(id) {
     const { p, pill: [x, y, w] } = this.things.backward[id];
-    const thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
+    const thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }), top: s("g", { class: "agl-b", "data-line": `b${id}` }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
     const line = s("path", { class: "agl-bline" }), long = this.long(line, p, 7);
     Object.assign(thing, long);
-    thing.g.append(...this.hit(p, long), line, s("path", { d: head(p), class: "agl-bhead" }), thing.pill);
+    thing.g.append(...this.hit(p, long), line, s("path", { d: head(p), class: "agl-bhead" }));
+    thing.top.append(thing.pill);
+    this.labels.append(thing.top);
     Object.assign(thing, labelParts(w));
     thing.pill.append(...thing.parts);
     return thing;
@@ -573,7 +578,7 @@ export class Graph {
     }
     if (sent) status = "sent";
     else if (pruned === lines.length) status = "pruned";
-    this.set(thing, "g", thing.g, "data-s", status + hot + (sent && level < 0 ? " zero" : ""));
+    for (const part of ["g", "top"]) this.set(thing, part, thing[part], "data-s", status + hot + (sent && level < 0 ? " zero" : ""));
     if (sent) this.set(thing, "g", thing.g, "style", weight(level));
     const one = lines.length === 1, state = one ? last : came, [, v, after] = state ?? [0, -1, -1];
     const text = !sent ? "" : !state ? `${sent}/${lines.length}` : brief(film, v) + (after < 0 ? "" : ` \u2192 ${brief(film, after)}`);
@@ -636,10 +641,10 @@ export class Graph {
         thing.node.append(s("text", { x, y: y + 4, class: "agl-label" }, name, s("tspan", { class: "agl-dim" }, number ?? "")));
       } else thing.node.append(s("text", { x, y: y + 4.5, class: "agl-label agl-plus" }, "+="), s("text", { x, y: y - ry - 5, class: "agl-cap" }, "AccumulateGrad"));
       if (round && this.stage.madeIn?.(unit.node)) thing.node.append(s("ellipse", { cx: x, cy: y, rx: rx - 3.5, ry: ry - 3.5, class: "agl-ring" }));
-      thing.dead = node.dead.map((_, j) => s("g", { class: "agl-dead" }, s("path", { d: `M${x - rx * 0.6 + 15 * j} ${y - ry * 0.78}v-12`, class: "agl-bline" }), stopSign(x - rx * 0.6 + 15 * j, y - ry - 7)));
+      thing.dead = node.dead.map((_, j) => s("g", { class: "agl-dead" }, s("path", { d: `M${x - rx * 0.82 + 15 * j} ${y - ry * 0.55}V${y - ry - 7}`, class: "agl-bline" }), stopSign(x - rx * 0.82 + 15 * j, y - ry - 7)));
       if (node.saved.length) thing.kept = s("rect", { x: x - rx * 0.74 - 4, y: y + ry * 0.66 - 3, width: 8, height: 8, class: "agl-kept" });
       thing.node.append(...thing.dead, ...(thing.kept ? [thing.kept] : []));
-      if (node.kind === "function") thing.node.append(s("g", { class: "agl-own", transform: `translate(${x - rx * 0.8} ${y - ry * 0.9})` }, s("circle", { r: 7.5 }), s("text", { y: 3.5 }, "\u0192")));
+      if (node.kind === "function") thing.node.append(s("g", { class: "agl-own", transform: `translate(${x + rx * 0.8} ${y + ry * 0.9})` }, s("circle", { r: 7.5 }), s("text", { y: 3.5 }, "\u0192")));
       thing.badge = s("g", { class: "agl-badge", transform: round ? `translate(${x + rx * 0.74} ${y - ry * 0.98})` : `translate(${x + rx + 4} ${y + (unit.heap.length ? 17 : 0)})` });
       thing.aside = !round;
       thing.badgeText = s("text", { y: 3.5 });

@@ -425,7 +425,7 @@ export class Panels {
         leaf.state = state;
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
         const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(this.film, v), tensor.grad ? brief(this.film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
-        cells.forEach((text, i) => { leaf.row.children[i + 1].textContent = text.replaceAll(", ", ",\u00a0"); });
+        cells.forEach((text, i) => { leaf.row.children[i + 1].textContent = text; });
         this.stage.editor.dress(leaf.row.children[1], leaf.t);
         leaf.row.setAttribute("data-known", state === undefined ? "0" : "1");
       }

@@ -231,16 +231,6 @@ class Tensor(Variable):
             raise RuntimeError(transformed_text("retain_grad"))
         super().retain_grad()
 
-    def register_hook(self, hook):
-        """Call hook(grad) when this tensor's gradient is known; if it returns something, that replaces the gradient.
-
-        Raises RuntimeError if the tensor does not require grad.
-        """
-        handle = super().register_hook(hook)
-        if WATCHERS:
-            watcher().flagged(self, "register_hook")
-        return handle
-
     def register_post_accumulate_grad_hook(self, hook):
         """Call hook(self) after a gradient was added to `.grad` of this leaf."""
         if not self.requires_grad:
@@ -485,7 +475,7 @@ def install(methods):
 
 
 _OF_THE_CORE = (
-    "detach", "grad_fn", "is_leaf", "item", "output_nr", "retains_grad", "tolist", "_last_edge",
+    "detach", "grad_fn", "is_leaf", "item", "output_nr", "register_hook", "retains_grad", "tolist", "_last_edge",
 )  # fmt: skip
 install({name: vars(Variable)[name] for name in _OF_THE_CORE})  # so that `vars(Tensor)` shows everything
 install({name: own for name, own in vars(Tensor).items() if isinstance(own, property)})

@@ -395,3 +395,15 @@ def test_edges_are_reached_by_keyboard_and_told_to_the_panels(bare):
     hit = page.locator(".agl-b", has_text="48").locator(".agl-pill rect")
     hit.click()
     expect(spoken).to_have_text("gradient 48 from AddBackward0 to AccumulateGrad of a")
+
+
+def test_saved_values_are_marked_until_they_are_freed(bare):
+    trace = diamond()
+    page = fitted(bare(), trace)
+    k = step_of(trace, "free")
+    go(page, k - 1)
+    assert page.locator(".agl-unit .agl-kept[data-freed='0']").count() == 2
+    go(page, k)
+    assert page.locator(".agl-unit .agl-kept[data-freed='1']").count() == 1
+    go(page, len(trace))
+    assert page.locator(".agl-unit .agl-kept[data-freed='1']").count() == 2

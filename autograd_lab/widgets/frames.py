@@ -362,7 +362,8 @@ class Film:
         sources = [(t, self._seat(t, k)) for t in node["inputs"]]
         unit = self._unit(outputs, n, k)
         for i, (t, home) in enumerate(sources):
-            free = i < len(node["edges"]) and node["edges"][i] is None
+            edges = node["edges"]  # none for the target of a loss
+            free = edges[i] is None if i < len(edges) else not self.trace.tensors[t]["requires_grad"]
             self._data(t, unit, i, k, free, home)
         if before is not None and all(home != before for _, home in sources):
             self._data(outputs[0], unit, len(sources), k, False, before)

@@ -407,3 +407,27 @@ def test_saved_values_are_marked_until_they_are_freed(bare):
     assert page.locator(".agl-unit .agl-kept[data-freed='1']").count() == 1
     go(page, len(trace))
     assert page.locator(".agl-unit .agl-kept[data-freed='1']").count() == 2
+
+
+@pytest.mark.parametrize("tall", [False, True], ids=["wide", "tall"])
+def test_the_map_is_never_over_the_graph(bare, tall):
+    x = tensor(1.0, requires_grad=True)
+    with lab.record() as trace:
+        if tall:
+            y = x
+            for _ in range(30):
+                y = y * 3
+        else:
+            y = sum(x * i for i in range(30))
+        y.backward()
+    page = bare(size=(1024, 700)).show(lab.step(trace))
+    go(page, len(trace) // 2)
+    apart = page.evaluate("""() => { const [map, svg] = [".agl-map", ".agl-svg"].map((s) => document.querySelector(s).getBoundingClientRect());
+      return map.width > 0 && (map.left >= svg.right || map.top >= svg.bottom); }""")
+    assert apart
+    for k in (1, len(trace)):  # what the step is about is wholly in view
+        go(page, k)
+        page.wait_for_timeout(400)
+        assert page.evaluate("""() => { const svg = document.querySelector(".agl-svg").getBoundingClientRect();
+          const now = document.querySelector('.agl-tensor[data-now="1"], .agl-grad-fn[data-s~=now]')?.getBoundingClientRect();
+          return !now || (now.left >= svg.left && now.right <= svg.right && now.top >= svg.top && now.bottom <= svg.bottom); }""")

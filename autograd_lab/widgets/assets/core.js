@@ -141,12 +141,6 @@ export function centre(target, length, view) {
   return clamp(target, view / 2 - 24, length - view / 2 + 24);
 }
 
-/** How far the camera must go down so that a box comes clear of what covers the pane's lower right corner. */
-export function covered([x, y, w, h], [cx, cy, scale], pane, [wide, tall]) {
-  const down = (y + h - cy) * scale - pane[1] / 2 + tall;
-  return down > 0 && (x + w - cx) * scale > pane[0] / 2 - wide ? down / scale : 0;
-}
-
 /** Numbers like Python's rules.number: four significant digits, no trailing zeros. */
 export function number(x) {
   if (typeof x !== "number") return String(x);

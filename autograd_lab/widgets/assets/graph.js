@@ -1,5 +1,5 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, covered, cull, cut, fitScale, head, path, power, visiblePath } from "./core.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fitScale, head, path, power, visiblePath } from "./core.js";
 import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
@@ -78,7 +78,10 @@ export class Graph {
       for (const thing of this.drawn[name].values()) this.drop(thing);
       this.drawn[name].clear();
     }
-    this.map?.draw();
+    if (this.map) {
+      this.map.draw();
+      this.resize();
+    }
     this.bar?.update();
     this.target = null;
     cancelAnimationFrame(this.gliding);
@@ -168,7 +171,8 @@ export class Graph {
     this.large = this.film.units.length > 24 || this.film.groups.length > 0;
     this.bar = this.large ? new Finder(this) : null;
     this.map = this.large ? new MiniMap(this) : null;
-    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, ...(this.large ? [this.map.root] : []), this.spoken, this.legendBar = this.legend());
+    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []),
+      this.canvas = h("div", { class: "agl-canvas" }, this.svg), this.spoken, this.foot = h("div", { class: "agl-foot" }, this.legend()));
     this.lens = h("span", { class: "agl-zoom" },
       button("Zoom out", ["\u2212"], () => this.zoom(0.8)), button("Zoom in", ["+"], () => this.zoom(1.25)),
       button("Fit graph", ["Fit"], () => this.fit()), button("Follow the active node", ["Follow"], () => this.follow()));
@@ -189,7 +193,7 @@ export class Graph {
       key([s("path", { d: "M25 7H7", class: "agl-bline" }), s("path", { d: "M1 7l8-4v8z", class: "agl-bhead" })], "gradient")];
     if (film.scale.length) {
       const [low, high] = film.scale.map(power), parts = [...Array(LEVELS + 1).keys()];
-      keys.push(key(parts.map((l) => s("path", { d: `M${6 * l} 7h6`, class: "agl-weight", style: weight(l) })), `its size: ${low} to ${high}`, 54));
+      keys.push(key(parts.map((l) => s("path", { d: `M${6 * l} 7h6`, class: "agl-weight", style: weight(l) })), h("span", { class: "agl-ends" }, `its size: ${low} to ${high}`), 54));
     }
     if (film.nodes.some((node) => node.dead.length)) keys.push(key([stopSign(13, 7)], "dead end", 20));
     if (film.forward.some((line) => line.cut)) keys.push(key([s("path", { d: cut([13, 0, 13, 14]), class: "agl-cut" })], "cut"));
@@ -336,10 +340,9 @@ export class Graph {
 
   resize() {
     const box = this.root.getBoundingClientRect();
+    if (this.map && !this.map.scale) this.map.draw(); // it takes its room first
     if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height].map((size) => size / (this.magnify ?? 1));
     this.svg.setAttribute("viewBox", `0 0 ${this.pane[0]} ${this.pane[1]}`); // larger than life for a presenter
-    if (this.map && !this.map.scale) this.map.draw();
-    if (this.map) this.map.root.style.bottom = `${this.legendBar.offsetHeight + 8}px`; // above the legend, however many lines that has
     this.mode = this.mode ?? (fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow");
   }
 
@@ -414,7 +417,7 @@ export class Graph {
       x - margin > atX - view[0] / 2 && x + uw + margin < atX + view[0] / 2 &&
       y - margin > atY - view[1] / 2 && y + uh + margin < atY + view[1] / 2;
     const [cx, cy] = inside ? [atX, atY] : [centre(x + uw / 2, w, view[0]), centre(y + uh / 2, hh, view[1])];
-    return [cx, cy + (this.map ? covered(unit, [cx, cy, big], this.pane, this.map.covers.map((c) => c / (this.magnify ?? 1))) : 0), big];
+    return [cx, cy, big];
   }
 
   glide([x, y, scale]) {

@@ -171,8 +171,7 @@ export class Graph {
     this.large = this.film.units.length > 24 || this.film.groups.length > 0;
     this.bar = this.large ? new Finder(this) : null;
     this.map = this.large ? new MiniMap(this) : null;
-    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []),
-      this.canvas = h("div", { class: "agl-canvas" }, this.svg), this.spoken, this.foot = h("div", { class: "agl-foot" }, this.legend()));
+    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, this.spoken, h("div", { class: "agl-foot" }, this.legend(), ...(this.large ? [this.map.root] : [])));
     this.lens = h("span", { class: "agl-zoom" },
       button("Zoom out", ["\u2212"], () => this.zoom(0.8)), button("Zoom in", ["+"], () => this.zoom(1.25)),
       button("Fit graph", ["Fit"], () => this.fit()), button("Follow the active node", ["Follow"], () => this.follow()));

@@ -2,7 +2,7 @@
 import { clamp } from "./core.js";
 import { focusable, h, zoomed } from "./dom.js";
 
-const ALONG = 150, ACROSS = 56, THIN = 46; // at most so long, and so much across; at least so much of either
+const WIDE = 150, TALL = 64, THIN = 40; // at most so wide and tall; at least so much of either
 
 export class MiniMap {
   constructor(graph) {
@@ -48,14 +48,11 @@ export class MiniMap {
 
   /** Draw the boxes; called when the layout or the theme changes. */
   draw() {
-    const { size, rects, things } = this.graph, aside = size[1] > size[0], most = aside ? [ACROSS, ALONG] : [ALONG, ACROSS];
-    const fit = Math.min(most[0] / size[0], most[1] / size[1]);
-    const [wide, tall] = size.map((length, i) => clamp(length * fit, THIN, most[i])), dpr = globalThis.devicePixelRatio || 1;
+    const { size, rects, things } = this.graph, fit = Math.min(WIDE / size[0], TALL / size[1]);
+    const wide = clamp(size[0] * fit, THIN, WIDE), tall = clamp(size[1] * fit, THIN, TALL), dpr = globalThis.devicePixelRatio || 1;
     this.scale = [wide / size[0], tall / size[1]];
     this.canvas.width = wide * dpr;
     this.canvas.height = tall * dpr;
-    const place = aside ? this.graph.canvas : this.graph.foot; // beside a tall graph, below a wide one: never over it
-    if (this.root.parentNode !== place) place.append(this.root);
     for (const el of [this.canvas, this.root]) { el.style.width = `${wide}px`; el.style.height = `${tall}px`; }
     const paint = this.canvas.getContext("2d"), style = getComputedStyle(this.root);
     paint.scale(dpr, dpr);

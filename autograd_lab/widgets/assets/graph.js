@@ -9,13 +9,13 @@ import { Scene } from "./scene.js";
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front; the labels of the last are above all
 const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
-const LEVELS = 8; // steps of the scale of magnitudes, as in frames.py
+const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 /** How the line of a gradient of this magnitude is drawn: the larger, the wider and the deeper; nan and inf are marked. */
 function weight(level) {
-  const l = clamp(level, 0, LEVELS);
-  return `--w:${(1 + 0.65 * l).toFixed(2)}px;--c:${level > LEVELS ? "var(--agl-bad)" : `color-mix(in srgb, var(--agl-deep) ${12.5 * l}%, var(--agl-faint))`}`;
+  const l = clamp(level, 0, SIZES);
+  return `--w:${(1 + 0.65 * l).toFixed(2)}px;--c:${level > SIZES ? "var(--agl-bad)" : `color-mix(in srgb, var(--agl-deep) ${12.5 * l}%, var(--agl-faint))`}`;
 }
 
 /** The parts of a label: a box of this width, a text, and a heat strip. */
@@ -191,7 +191,7 @@ export class Graph {
       key([s("path", { d: "M1 7h24", class: "agl-fline agl-free" })], "no gradient"),
       key([s("path", { d: "M25 7H7", class: "agl-bline" }), s("path", { d: "M1 7l8-4v8z", class: "agl-bhead" })], "gradient")];
     if (film.scale.length) {
-      const [low, high] = film.scale.map(power), parts = [...Array(LEVELS + 1).keys()];
+      const [low, high] = film.scale.map(power), parts = [...Array(SIZES + 1).keys()];
       keys.push(key(parts.map((l) => s("path", { d: `M${6 * l} 7h6`, class: "agl-weight", style: weight(l) })), h("span", { class: "agl-ends" }, `its size: ${low} to ${high}`), 54));
     }
     if (film.nodes.some((node) => node.dead.length)) keys.push(key([stopSign(13, 7)], "dead end", 20));

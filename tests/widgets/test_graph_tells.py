@@ -1,5 +1,6 @@
 """What the drawn graph says of a pass: in the film, which the stepper draws, and in the still picture."""
 
+import itertools
 import re
 from math import prod
 
@@ -8,6 +9,7 @@ import pytest
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.widgets.frames import LEVELS, at, brief, film, has_strip
+from autograd_lab.widgets.scene import scene
 from autograd_lab.widgets.svg import palette, svg
 
 SHAPES = [(), (1,), (2,), (4,), (5,), (12,), (100,), (1, 1), (2, 2), (1, 4), (3, 4), (2, 3, 4), (0,), (9, 9)]
@@ -278,3 +280,55 @@ def test_a_picture_without_a_pass_has_no_legend():
     assert any(text.startswith("|gradient|") for text in texts(svg(film(trace))))
     assert not any("|gradient|" in text for text in texts(svg(film(trace), steps(trace, "seed")[0])))
     assert not any("|gradient|" in text for text in texts(lab.draw(w * 3).svg))
+
+
+def test_a_leaf_that_came_with_a_gradient_shows_it():
+    x = torch.tensor(3.0, requires_grad=True)
+    (x * x).backward()
+    with lab.record() as trace:
+        y = x * 5
+        y.backward()
+    doc = film(trace)
+    assert ".grad 6" in texts(svg(doc, 1))
+    assert ".grad 11" in texts(svg(doc))
+
+
+@pytest.mark.parametrize(
+    "value", [2.0, [0.25, -1.0, 3.0], [[1.0, 2.0, 3.0]] * 2], ids=["number", "vector", "matrix"]
+)
+def test_labels_beside_nodes_keep_clear(value):
+    """What lies at a node, the seed and the words beside them overlap nothing, whatever comes to stand in them."""
+    a = torch.tensor(value, requires_grad=True)
+    with lab.record() as trace:
+        b = a * 3 + 1
+        b.register_hook(lambda g: g * 2)
+        c = b * b * a
+        c.backward(torch.ones_like(c))
+    doc = film(trace)
+    picture = scene(doc)
+    boxes = []
+    for u, cx, cy in picture["units"]:
+        unit = doc["units"][u]
+        boxes += [(cx + x, cy + y, cx + x + w, cy + y + h) for _, x, y, w, h in unit["boxes"]]
+        for part, extra in (("heap", 24), ("seed", 0)):
+            if unit[part]:
+                x, y, w = unit[part]
+                boxes.append((cx + x - w / 2, cy + y - 9, cx + x + w / 2 + extra, cy + y + 9))
+        if unit["shape"]:
+            x, y, rx, ry = unit["shape"]
+            boxes.append((cx + x - rx, cy + y - ry, cx + x + rx, cy + y + ry))
+    boxes += [
+        (x - w / 2, y - 9, x + w / 2, y + 9)
+        for line in picture["backward"]
+        for x, y, w in [line["pill"]]
+        if w
+    ]
+    for one, other in itertools.combinations(boxes, 2):
+        assert (
+            one[2] <= other[0] + 1
+            or other[2] <= one[0] + 1
+            or one[3] <= other[1] + 1
+            or other[3] <= one[1] + 1
+        )
+    width, height = picture["size"]
+    assert all(x0 >= -1 and x1 <= width + 1 and y0 >= -1 and y1 <= height + 1 for x0, y0, x1, y1 in boxes)

@@ -176,7 +176,7 @@ export class Graph {
       button("Zoom out", ["\u2212"], () => this.zoom(0.8)), button("Zoom in", ["+"], () => this.zoom(1.25)),
       button("Fit graph", ["Fit"], () => this.fit()), button("Follow the active node", ["Follow"], () => this.follow()));
     this.hider = button("Hide what gets no gradient", ["Gradients only"], () => this.hide(), { "aria-pressed": "false" });
-    if (this.off.size) this.lens.prepend(this.hider);
+    if (this.off.size) this.root.lastChild.firstChild.after(this.hider); // beside the legend: the head is full
     this.drag();
     this.svg.addEventListener("pointerover", (e) => this.hover(e.target));
   }

@@ -463,7 +463,9 @@ class Watcher(Watch):
         self.read(tensor, how)
 
     def flagged(self, tensor: Any, how: str) -> None:
-        """requires_grad_, detach_, retain_grad."""
+        """requires_grad_, detach_, retain_grad; a hook is no part of what is computed."""
+        if how == "register_hook":
+            return
         self.stop(f"{how}() changes a tensor's flags")
 
     # -- gradients and what fills them -----------------------------------------------------------------

@@ -85,8 +85,9 @@ def register_hook(self, hook):
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    fn = self.grad_fn
-    if fn is None:
+    if WATCHERS:
+        watcher().flagged(self, "register_hook")
+    if (fn := self.grad_fn) is None:
         meta = self._ensure_meta()
         if meta.hooks is None:
             meta.hooks = HookDict()
@@ -94,11 +95,11 @@ def register_hook(self, hook):
             if node is not None:
                 node._hooks()  # now the engine looks for them
         return CLASSES["RemovableHandle"](meta.hooks, hook)
-    table = dict(fn._hooks().tensor)
-    if self.output_nr not in table:
-        table[self.output_nr] = HookDict()
-        fn.hooks.tensor.append((self.output_nr, table[self.output_nr]))
-    return CLASSES["RemovableHandle"](table[self.output_nr], hook)
+    hooks = dict(fn._hooks().tensor).get(self.output_nr)
+    if hooks is None:
+        hooks = HookDict()
+        fn.hooks.tensor.append((self.output_nr, hooks))
+    return CLASSES["RemovableHandle"](hooks, hook)
 
 
 def retain_grad(self):
@@ -117,9 +118,8 @@ def retain_grad(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     if self._last_edge() is NO_EDGE or self.retains_grad:
         return
-    fn = self.grad_fn
     self._ensure_meta().retains_grad = True
-    fn._hooks().retain[self.output_nr] = weakref.ref(self)  # event: flag retain_grad
+    self.grad_fn._hooks().retain[self.output_nr] = weakref.ref(self)  # event: flag retain_grad
     if WATCHERS:
         watcher().flagged(self, "retain_grad")
 

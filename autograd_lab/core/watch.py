@@ -71,7 +71,7 @@ class Watch:
         """The numbers of a tensor decided something: a branch, or the shape of a result."""
 
     def flagged(self, t, how):
-        """The method `how` changed whether a tensor requires grad, or retains its gradient."""
+        """The method `how` changed whether a tensor requires grad, retains its gradient, or has hooks."""
 
     def grad_set(self, t, how):
         """The user's code assigned, cleared or wrote `.grad` of a tensor."""

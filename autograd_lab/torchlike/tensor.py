@@ -241,6 +241,8 @@ class Tensor(Variable):
         if meta.post_accumulate_hooks is None:
             meta.post_accumulate_hooks = HookDict()
             self._accumulator_looks()
+        if WATCHERS:
+            watcher().flagged(self, "register_hook")
         return RemovableHandle(meta.post_accumulate_hooks, hook)
 
     def _accumulator_looks(self):

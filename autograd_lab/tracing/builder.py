@@ -347,6 +347,9 @@ class Builder:
         src, _ = self._where(place)
         self._event("flag", src, t=self._operand(t, src), requires_grad=requires_grad, how=how)
 
+    def hook_added(self, t) -> None:
+        self.tensors[self.tensor_ids[id(t)]].setdefault("hooks", []).append(len(self.events))
+
     def grad_set(self, t, data, how, place) -> None:
         src, _ = self._where(place)
         i, v = self._operand(t, src), self._value(data)

@@ -526,8 +526,12 @@ class Recorder(Watch):
 
     @guarded
     def flagged(self, t, how) -> None:
-        """The method `how` changed whether `t` requires grad."""
+        """The method `how` changed whether `t` requires grad, or its hooks."""
         frame = _user_frame()
+        if how == "register_hook":
+            self._meet((t,), frame)
+            self.notes.append(("hook_added", t))
+            return
         if not t.requires_grad:
             self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
         if id(t) in self.met:
@@ -821,6 +825,8 @@ class Recorder(Watch):
             self.notes.append(("met", t, snapshot(t._data), name, maker, wants, grad, t._box is INFERENCE))
             if self.arrays and id(self._array_of(t)) in self.arrays:  # by an earlier from_numpy() or numpy()
                 self.shared_memory.add(t, _place(frame))
+            if _has_hooks(t, maker):
+                self.notes.append(("hook_added", t))
             met[key] = t
 
     @guarded
@@ -1045,6 +1051,14 @@ def _maker(t):
     """The node that made `t`, as last known: asking a view for its `grad_fn` may rebuild it, or raise."""
     edge = t._edge or t._last_edge()
     return edge[0] if type(edge) is tuple else edge.unfold()
+
+
+def _has_hooks(t, maker) -> bool:
+    """Whether hooks on the gradient of a tensor were registered before it was met."""
+    if maker is None:
+        meta = t._meta
+        return meta is not None and bool(meta.hooks or meta.post_accumulate_hooks)
+    return maker.hooks is not None and any(nr == t.output_nr and fns for nr, fns in maker.hooks.tensor)
 
 
 def _version(t):

@@ -342,7 +342,9 @@ class State:
         for t in tensors:
             if t not in self.tensors:
                 tensor = self.trace.tensors[t]
-                self.tensors[t] = TensorState(tensor["value"], requires_grad=tensor["requires_grad"])
+                self.tensors[t] = TensorState(
+                    tensor["value"], grad=tensor.get("grad"), requires_grad=tensor["requires_grad"]
+                )
         return [("tensor", t) for t in tensors]
 
     def _arrive(self, n: int) -> None:

@@ -241,6 +241,7 @@ _READS = {
 _FINDS_ACCUMULATOR = torch.autograd.graph._get_grad_fn_or_grad_acc.__code__
 _ONE_EVENT = torch.tensor, torch.Tensor.data.__get__, torch.Tensor.numpy, torch.Tensor.__array__
 _ON_GRADIENTS = "zero_grad", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"
+_REGISTERS = "register_hook", "register_post_accumulate_grad_hook"
 _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
 
 
@@ -578,7 +579,7 @@ class TorchRecorder(Recorder):
         if name == "_set_grad_enabled":
             self.mode(torch.is_grad_enabled())
         elif _copies_list(func, args) or (
-            (name in ("__get__", "__set__", "__deepcopy__") or name in _READS or name in _FLAGS)
+            (name in ("__get__", "__set__", "__deepcopy__", *_REGISTERS) or name in _READS or name in _FLAGS)
             and args
             and isinstance(args[0], torch.Tensor)
         ):
@@ -609,6 +610,9 @@ class TorchRecorder(Recorder):
             if id(t) in self.met:
                 how = name if name in _FLAGS else "requires_grad_"
                 self.notes.append(("flagged", t, t.requires_grad, how, place))
+        elif name in _REGISTERS:
+            self._meet((t,), frame)
+            self.notes.append(("hook_added", t))
         elif func == torch.Tensor.grad_fn.__get__:
             self._is_fresh(t)
         elif func == torch.Tensor.grad.__set__:
@@ -858,6 +862,8 @@ class TorchRecorder(Recorder):
             self.notes.append((
                 "met", t, encode_tensor(t), name, fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip
+            if t._backward_hooks or t._post_accumulate_grad_hooks:  # from before
+                self.notes.append(("hook_added", t))
             self.met[id(t)] = t
             if (
                 _is_ordinary(t) and not t.untyped_storage().resizable()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograd_lab.tracing import Trace
+from autograd_lab.tracing.builder import encode
 from autograd_lab.tracing.trace import Record
 
 from .export import destination
@@ -120,12 +121,7 @@ def _bottom_up(root: Any) -> list[Any]:
 
 def _tensor(trace: Trace, tensor: Any, name: str, leaf: bool) -> int:
     array = np.asarray(tensor.detach().numpy())
-    value: Record = {"shape": list(array.shape), "dtype": str(array.dtype)}
-    if array.size <= 64 and np.isfinite(array).all():
-        value["data"] = array.tolist()
-    else:
-        value |= {"corner": [[0.0]], "min": None, "max": None}
-    trace.values.append(value)
+    trace.values.append(encode(array))
     trace.tensors.append({
         "name": name, "shape": list(array.shape), "dtype": str(array.dtype), "requires_grad": True, "leaf": leaf,
         "value": len(trace.values) - 1, "base": None, "node": None, "output_nr": 0,

@@ -10,7 +10,12 @@ once.
               relative to the anchor
     groups    parts of the program that fold into one box; "open" says which are open at first
     forward   edges of data, from unit "u" to unit "v"
-    backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it
+    backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it; its states are
+              [status, value, what a hook made of it or -1]
+    nodes     "heap" is what lies at one that gets several messages and "seed" what starts a pass there, both over time, as
+              [text, value of its strip or -1]; "dead" are operands without an edge: [operand, what happened to it over time]
+    levels    of each value how large it is on the scale from 0 to `LEVELS`, with -1 for zero and LEVELS + 1 for nan and inf
+    scale     the powers of ten at both ends of that scale; none if no gradient was sent
     say       the narration: [template, part, part, ...] as numbers into `strings`
     panels    what the rule panel shows for a node, over time
     queue     the ready queue: a timeline of its length, and one for each of the first nodes
@@ -28,6 +33,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from math import ceil, floor, inf, isfinite, log10, prod
 from typing import Any
 
 from autograd_lab.torchlike.autograd import collector
@@ -50,6 +56,9 @@ NODE_RY = 17
 DIAMOND = 19  # half a diagonal
 #: Kinds of events at which `next node` stops: a node exists, or has done its work.
 STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
+LEVELS = 8  # steps of the scale of magnitudes
+STRIP = 22  # the width of a heat strip on a line of text
+_LONG = 24  # more letters than this are too many for four digits of each number
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 _SHOWN_BESIDE = 4  # and of the variables beside the engine's source
 
@@ -98,6 +107,8 @@ class Unit:
     height: float = 0
     boxes: list[list[float]] = field(default_factory=list)  # x, y, w, h, relative to the anchor
     shape: list[float] = field(default_factory=list)  # x, y, rx, ry of the node, relative too
+    heap: list[float] = field(default_factory=list)  # x, y, width of the label for what lies at the node
+    seed: list[float] = field(default_factory=list)  # and of the one for what starts a pass there
 
 
 @dataclass
@@ -111,6 +122,7 @@ class Line:
     since: int
     dotted: bool = False
     source_box: int = 0
+    cut: bool = False  # numbers went on, history did not
 
 
 class Film:
@@ -133,6 +145,11 @@ class Film:
         self.panels: dict[int, list[int]] = {}
         self.cut: set[int] = set()  # tensors computed or copied without history
         self._value_ids: dict[int, int] = {}
+        self._sizes: list[float] = []  # of each value the largest of its numbers
+        self._joined: set[int] = set()  # nodes whose edges are drawn
+        self._walked: set[int] = set()  # and nodes looked at for such as are not
+        self.marks = Marks(self)
+        self.phase: list[Any] = [0, "forward", 0]
 
     def document(self) -> Record:
         """The film as plain data."""
@@ -144,7 +161,7 @@ class Film:
         say = [self._say(0)]
         kind, focus, subject = [0], [-1], [-1]
         line: list[Any] = []
-        phase: list[Any] = [0, "forward", 0]
+        phase = self.phase
         queue: list[list[int]] = [[] for _ in range(1 + _SHOWN)]
         waiting: list[Any] = []
         grad_mode: list[Any] = []
@@ -154,6 +171,7 @@ class Film:
         for k, event in enumerate(trace.events, 1):
             changed = state.advance()
             self._grow(event, k)
+            self.marks.add(state, k)
             for what in changed:
                 self._record(state, what, k)
             self._panel(state, event, k)
@@ -204,6 +222,7 @@ class Film:
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
         if engine is not None:
             engine.put(doc, trace)
+        doc |= self._magnitudes(doc)
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
         return doc
 
@@ -231,19 +250,70 @@ class Film:
         record = self.trace.values[v]
         single = rules.scalar(record)
         if single is not None:
-            return self.values.add(rules.number(single))
+            return self._counted(self.values.add(rules.number(single)), record)
         data = record.get("data", record.get("corner"))
-        item = {"shape": record["shape"], "data": _rounded(data), "text": self.narrator.described(v)}
+        item = {
+            "shape": record["shape"],
+            "data": _rounded(data),
+            "text": self.narrator.described(v),
+            "short": in_brief(record),
+        }
         if "data" not in record:
             item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
-        return self.values.add(item, repr(item))
+        return self._counted(self.values.add(item, repr(item)), record)
 
-    def text(self, v: int | None) -> str:
-        """A value as shown in a box: the number, or the shape."""
-        if v is None:
-            return "None"
-        item = self.values.items[self.value(v)]
-        return item if isinstance(item, str) else shape_text(item["shape"])
+    def _counted(self, number: int, record: Record) -> int:
+        if number == len(self._sizes):
+            self._sizes.append(largest(record))
+        return number
+
+    def _magnitudes(self, doc: Record) -> Record:
+        """How large each value is, on a scale with room for all gradients that were sent."""
+        timelines = [line["tl"] for line in doc["backward"]]
+        sent = {v for tl in timelines for s in tl[1::2] for v in self.states.items[s][1:]}
+        sent |= {
+            v for node in doc["nodes"] for s in node["seed"][1::2] if s >= 0 for v in self.states.items[s][2:]
+        }
+        powers = [log10(self._sizes[v]) for v in sent if v >= 0 and 0 < self._sizes[v] < inf]
+        if not powers:
+            return {"levels": [0] * len(self._sizes), "scale": []}
+        low, high = floor(round(min(powers), 6)), ceil(round(max(powers), 6))
+        missing = max(4 - (high - low), 0)  # what differs little must not look very different
+        low, high = low - (missing + 1) // 2, high + missing // 2
+
+        def level(size: float) -> int:
+            if not isfinite(size):
+                return LEVELS + 1
+            part = (log10(size) - low) / (high - low) if size else 0.0
+            return min(max(floor(LEVELS * part + 0.5), 0), LEVELS) if size else -1
+
+        return {"levels": [level(size) for size in self._sizes], "scale": [low, high]}
+
+    def label(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, int]:
+        """Values with what hooks made of them, as [text, value of its strip]."""
+        pairs = list(pairs)
+        texts = [
+            f"{brief_at(self.values.items, v)} \N{RIGHTWARDS ARROW} {brief_at(self.values.items, after)}"
+            if after != v
+            else brief_at(self.values.items, v)
+            for v, after in pairs
+        ]
+        return " \N{MIDDLE DOT} ".join(texts), pairs[0][1] if len(pairs) == 1 else -1
+
+    def room(self, v: int, size: float = 12, bold: bool = False) -> float:
+        """The width of a value of the film with its strip."""
+        return self._room(brief_at(self.values.items, v), v, size, bold)
+
+    def _room(self, text: str, v: int, size: float, bold: bool) -> float:
+        strip = v >= 0 and has_strip(self.values.items[v])
+        return text_width(text, size, bold) + (STRIP + 5 if strip else 0)
+
+    def _label_width(self, timeline: list[int]) -> float:
+        """The room for what a label says over time; 0 if it never says anything."""
+        said = [self.states.items[s] for s in timeline[1::2] if s >= 0]
+        return max(
+            (self._room(self.strings.items[text], v, 11, True) + 14 for text, v, *_ in said), default=0.0
+        )
 
     # What exists.
 
@@ -262,11 +332,15 @@ class Film:
             self.units[unit].scope = e.get("scope", "")
             for i, t in enumerate(dict.fromkeys(e["in"])):
                 self._data(t, unit, i, k, dotted=True)
+                self.forward[-1].cut = e.get("why") == "copy"
         elif kind == "detach":
             self.cut.add(e["t"])
             unit = self._unit([e["t"]], None, k)
             self.units[unit].scope = e.get("scope", "")
             self._data(e["from"], unit, 0, k, dotted=True)
+            self.forward[-1].cut = True
+        elif kind == "backward":
+            self._older(e["roots"], k)
         elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
             self._rewritten(e["n"], e["t"], self.trace.rewritten(e), k)
         elif kind in ("accumulate", "retain") and e["t"] not in self.home:
@@ -288,7 +362,8 @@ class Film:
         sources = [(t, self._seat(t, k)) for t in node["inputs"]]
         unit = self._unit(outputs, n, k)
         for i, (t, home) in enumerate(sources):
-            free = i < len(node["edges"]) and node["edges"][i] is None
+            edges = node["edges"]  # none for the target of a loss
+            free = edges[i] is None if i < len(edges) else not self.trace.tensors[t]["requires_grad"]
             self._data(t, unit, i, k, free, home)
         if before is not None and all(home != before for _, home in sources):
             self._data(outputs[0], unit, len(sources), k, False, before)
@@ -322,7 +397,29 @@ class Film:
                 self._unit([] if owner is None or owner in self.home else [owner], target, k)
         if n not in self.place:
             self._unit([], n, k)
+        self._joined.add(n)
         self.backward.append(Line(self.place[target], self.place[n], n, i, k))
+
+    def _older(self, roots: list[int], k: int) -> None:
+        """Nodes that were made before the recording: nothing told of their edges."""
+        stack = [n for n in roots if n not in self._walked]
+        self._walked.update(stack)
+        while stack:
+            n = stack.pop()
+            known = n in self._joined
+            for i, edge in enumerate(self.trace.nodes[n]["edges"]):
+                if edge is None:
+                    continue
+                if not known:
+                    self._edge(n, i, edge[0], k)
+                    _keep(
+                        self.edge_lines.setdefault((n, i), []),
+                        k,
+                        self.states.add(["made", -1, -1], ("e", "made", -1, -1)),
+                    )
+                if edge[0] not in self._walked:
+                    self._walked.add(edge[0])
+                    stack.append(edge[0])
 
     # What changes.
 
@@ -338,7 +435,7 @@ class Film:
             line = self.node_lines.setdefault(what[1], [])
         else:
             edge = state.edges[what[1], what[2]]
-            entry = ("e", edge.status, self.value(edge.value))
+            entry = ("e", edge.status, *self.marks.sent((what[1], what[2]), self.value(edge.value)))
             line = self.edge_lines.setdefault((what[1], what[2]), [])
         _keep(line, k, self.states.add(list(entry[1:]), entry))
 
@@ -399,6 +496,7 @@ class Film:
                 "dtype": tensor["dtype"],
                 "grad": int(tensor["requires_grad"]),
                 "leaf": int(tensor["leaf"]),
+                "hooks": tensor.get("hooks", []),
                 "tl": self.tensor_lines.get(t, []),
             })  # fmt: skip
         retained = {e["t"] for e in self.trace.events if e["k"] == "retain"}
@@ -440,6 +538,11 @@ class Film:
                 "outputs": node["outputs"],
                 "src": node.get("src"),
                 "unit": self.place.get(n, -1),
+                "heap": self.marks.heaps.get(n, []),
+                "seed": self.marks.seeds.get(n, []),
+                "dead": [
+                    [i, self.edge_lines.get((n, i), [])] for i, edge in enumerate(node["edges"]) if edge is None
+                ],
                 "tl": self.node_lines.get(n, []),
                 "panel": self.panels.get(n, []),
             })  # fmt: skip
@@ -473,16 +576,26 @@ class Film:
         fed = {line.target for line in self.forward}
         for i, unit in enumerate(self.units):
             self._measure(unit, i in fed)
+        ignored = {(line.source, line.source_box) for line in self.forward if self._is_ignored(line)}
         lines = [*self.forward, *self.backward]
         groups, group_of = folded(self._paths(lines), [(line.source, line.target) for line in lines])
         for group in groups:
             group["size"] = [round(max(text_width(group["name"], 12, True) + 46, 150)), 50]
+        reached = {
+            n
+            for n, line in self.node_lines.items()
+            if any(self.states.items[s][0] != "made" for s in line[1::2])
+        }
         units = [
             {
                 "size": [round(unit.left), round(unit.right), round(unit.height)],
                 "boxes": [[t, *map(round, box)] for t, box in zip(unit.tensors, unit.boxes, strict=True)],
                 "node": -1 if unit.node is None else unit.node,
                 "shape": [round(x) for x in unit.shape],
+                "heap": [round(x) for x in unit.heap],
+                "seed": [round(x) for x in unit.seed],
+                "off": int(self._is_off(unit, reached)),
+                "ignored": [box for box in range(len(unit.tensors)) if (i, box) in ignored],
                 "since": unit.since,
                 "until": min(unit.until, len(self.trace)),
                 "fed": int(i in fed),
@@ -494,6 +607,7 @@ class Film:
             {
                 "k": line.since,
                 "free": int(line.dotted),
+                "cut": int(line.cut),
                 "u": line.source,
                 "v": line.target,
                 "box": line.source_box,
@@ -534,6 +648,21 @@ class Film:
             for i, here in enumerate(paths)
         ]
 
+    def _is_ignored(self, line: Line) -> bool:
+        """Whether it leads from a constant into the program: what a hook computes is not part of that."""
+        tensors = self.units[line.source].tensors
+        constant = (
+            line.source_box < len(tensors)
+            and not self.trace.tensors[tensors[line.source_box]]["requires_grad"]
+        )
+        return constant and line.dotted and at(self.phase, line.since, 3)[0] == "forward"
+
+    def _is_off(self, unit: Unit, reached: set[int]) -> bool:
+        """Whether no gradient has to do with it: no operand of it requires grad, or no pass came there."""
+        if any(t["leaf"] and t["requires_grad"] for t in (self.trace.tensors[t] for t in unit.tensors)):
+            return False
+        return unit.node is None or (bool(reached) and unit.node not in reached)
+
     def _measure(self, unit: Unit, fed: bool) -> None:
         """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""
         x, gap = 0.0, 12.0
@@ -554,13 +683,15 @@ class Film:
                 rx, ry = float(DIAMOND), float(DIAMOND)
                 x += max(0.0, caption / 2 - rx - 4) if unit.boxes else caption / 2 - rx
                 unit.shape = [x + rx, 4, rx, ry]
-                x += rx + max(rx + 28, caption / 2)  # 28: the badge beside it
+                beside = self._beside(unit, x + 2 * rx, 0.0)
+                x = max(x + rx + max(rx + 46, caption / 2), beside)  # 46: the badge beside it
                 unit.height = max(unit.height, 2 * ry)
             else:
                 rx = round((text_width(self.narrator.nodes[unit.node], 12) / 2 + 9) / 0.93)
                 unit.shape = [x + rx, 0, rx, NODE_RY]
-                x += 2 * rx
-                unit.height = max(unit.height, 2.0 * NODE_RY)
+                x = self._beside(unit, x + 2 * rx, 3.0)
+                dead = None in self.trace.nodes[unit.node]["edges"]
+                unit.height = max(unit.height, 2.0 * (NODE_RY + 8 if dead else NODE_RY))  # 8: a stop sign
         else:
             x -= gap
             if unit.tensors and unit.tensors[0] in self.cut:
@@ -576,43 +707,139 @@ class Film:
         for box in unit.boxes:
             box[0] -= anchor
             box[1] += shift
-        if unit.shape:
-            unit.shape[0] -= anchor
-            unit.shape[1] += shift
+        for part in (unit.shape, unit.heap, unit.seed):
+            if part:
+                part[0] -= anchor
+                part[1] += shift
+
+    def _beside(self, unit: Unit, x: float, down: float) -> float:
+        """Place the labels to the right of a node that ends at `x`: what lies there, and what a pass starts with."""
+        assert unit.node is not None
+        if w := self._label_width(self.marks.heaps.get(unit.node, [])):
+            unit.heap = [x + 6 + w / 2, down, w]
+            x += 6 + w + 24  # the word beside it
+        if w := self._label_width(self.marks.seeds.get(unit.node, [])):
+            unit.seed = [x + 26 + w / 2, down, w]
+            x += 26 + w
+        return x
 
     def _box_size(self, t: int) -> tuple[float, float]:
         """The width for a tensor's name, its values and its gradients at any step."""
         tensor = self.trace.tensors[t]
-        texts, grads = [self.text(tensor["value"])], []
-        arrays = bool(tensor["shape"])
-        for s in self.tensor_lines.get(t, [])[1::2]:
-            value, _, grad, _ = self.states.items[s]
-            if value >= 0 and isinstance(self.values.items[value], str):
-                texts.append(self.values.items[value])
-            if grad >= 0 and isinstance(self.values.items[grad], str):
-                grads.append(self.values.items[grad])
-        wide = max(text_width(text) for text in texts)
-        w = max(text_width(drawn_name(self._shown(t)), 12, True), wide) + (52 if arrays else 22)
+        states = [self.states.items[s] for s in self.tensor_lines.get(t, [])[1::2]]
+        values = {value for value, *_ in states} | {self.value(tensor["value"])}
+        pictured = any(v >= 0 and has_strip(self.values.items[v]) for v in values)
+        wide = max(text_width(brief(self.values.items[v]) if v >= 0 else "None") for v in values)
+        w = max(text_width(drawn_name(self._shown(t)), 12, True), wide) + (52 if pictured else 22)
         h = float(BOX_HEIGHT)
         gathers = tensor["leaf"] and tensor["requires_grad"]
-        if gathers or any(self.states.items[s][3] for s in self.tensor_lines.get(t, [])[1::2]):
+        if gathers or any(retains for *_, retains in states):
             h += 17
-            w = max(w, text_width(".grad ") + max([text_width(g) for g in grads] + [text_width("None")]) + 18)
-            if arrays:
-                w = max(w, text_width(".grad " + shape_text(tensor["shape"])) + 18)
+            grads = {grad for _, _, grad, _ in states} | {-1}
+            w = max(w, text_width(".grad ") + max(self.room(grad) for grad in grads) + 18)
         return float(round(max(w, 58))), h
 
     def _pill_width(self, timeline: list[int]) -> float:
-        width = 0.0
-        for s in timeline[1::2]:
-            status, v = self.states.items[s]
-            if status == "sent":
-                item = self.values.items[v]
-                if isinstance(item, str):
-                    width = max(width, text_width(item, 11, True) + 14)
-                else:
-                    width = max(width, text_width(shape_text(item["shape"]), 11, True) + 14)
-        return width
+        sent = [self.states.items[s] for s in timeline[1::2]]
+        labels = [
+            self.label([(v, after if after >= 0 else v)]) for status, v, after in sent if status == "sent"
+        ]
+        return max((self._room(text, v, 11, True) + 14 for text, v in labels), default=0.0)
+
+
+class Marks:
+    """What the picture says of messages beyond the edges: where a pass starts, what lies at a node, what hooks made of it.
+
+    heaps   node -> timeline of the label for the sum that lies there, if it gets several messages
+    seeds   node -> timeline of the label for the gradient that a pass starts with
+    """
+
+    def __init__(self, film: Film) -> None:
+        self.film = film
+        self.heaps: dict[int, list[int]] = {}
+        self.seeds: dict[int, list[int]] = {}
+        self._into: dict[
+            tuple[int, int], dict[tuple[int, int], None]
+        ] = {}  # (node, slot) -> edges that sent there
+        self._seeded: dict[int, dict[int, tuple[int, int]]] = {}  # node -> slot -> the seed, and after hooks
+        self._before: dict[tuple[int, int], int] = {}  # (node, slot) -> what hooks changed, in the sum
+        self._lying: set[int] = set()  # nodes at which something lies
+        self._kept: dict[tuple[int, int], int] = {}  # edge -> what a hook after the rule changed
+
+    def add(self, state: State, k: int) -> None:
+        """What the last event, at step `k`, has changed."""
+        e = state.event
+        assert e is not None
+        kind = e["k"]
+        if kind == "deliver":
+            self._into.setdefault((e["to"], e.get("slot", 0)), {})[e["n"], e["i"]] = None
+        elif kind == "backward":
+            if not state.outer:  # a pass within another leaves that as it is
+                for n in self._seeded:
+                    _keep(self.seeds[n], k, -1)
+                self._seeded, self._before, self._kept = {}, {}, {}
+        elif kind == "seed":
+            v = self.film.value(e["v"])
+            self._seeded.setdefault(e["n"], {})[e.get("slot", 0)] = (v, v)
+            self._show_seed(e["n"], k)
+        elif kind == "hook" and e.get("after") is not None:
+            self._hook(state, e, k)
+        self._show_heaps(state, e, k)
+
+    def sent(self, edge: tuple[int, int], v: int) -> tuple[int, int]:
+        """What a message was, and what a hook made of it before it was sent; -1 if nothing."""
+        before = self._kept.get(edge, v)
+        return (v, -1) if before == v else (before, v)
+
+    def _hook(self, state: State, e: Record, k: int) -> None:
+        n, film = e["n"], self.film
+        for i, (before, after) in enumerate(zip(e.get("before") or [], e["after"], strict=False)):
+            if before == after:
+                continue
+            slot = i + e.get("slot", 0)
+            if e["stage"] == "post":
+                self._kept[n, i] = film.value(before)
+                continue
+            if e["stage"] not in ("tensor", "pre", "shared"):
+                continue
+            edges = self._into.get((n, slot), ())
+            sent = [edge for edge in edges if edge in state.edges and state.edges[edge].status == "sent"]
+            seed = self._seeded.get(n, {}).get(slot)
+            if len(sent) == 1 and seed is None:
+                line = film.edge_lines[sent[0]]
+                entry = ("e", "sent", film.states.items[line[-1]][1], film.value(after))
+                _keep(line, k, film.states.add(list(entry[1:]), entry))
+            elif seed is not None and not sent:
+                self._seeded[n][slot] = (seed[0], film.value(after))
+                self._show_seed(n, k)
+            else:
+                self._before.setdefault((n, slot), film.value(before))
+
+    def _show_seed(self, n: int, k: int) -> None:
+        self._show(self.seeds, n, k, list(self._seeded[n].values()))
+
+    def _show_heaps(self, state: State, e: Record, k: int) -> None:
+        """The sum at the node that the event is about, if it gets several messages."""
+        if e["k"] == "backward":
+            for gone in [m for m in self._lying if not state.nodes[m].buffer]:
+                self._lying.remove(gone)
+                _keep(self.heaps[gone], k, -1)
+            return
+        n: int = e["to"] if e["k"] == "deliver" else -1 if e.get("n") is None else e["n"]
+        node = state.nodes.get(n)
+        if node is None or not node.buffer or node.of + (n in self._seeded) < 2:
+            return
+        found = node.incoming
+        if found is None:
+            found = [node.buffer.get(slot) for slot in range(max(node.buffer) + 1)]
+        values = [self.film.value(v) for v in found]
+        self._lying.add(n)
+        self._show(self.heaps, n, k, [(self._before.get((n, slot), v), v) for slot, v in enumerate(values)])
+
+    def _show(self, lines: dict[int, list[int]], n: int, k: int, pairs: list[tuple[int, int]]) -> None:
+        text, strip = self.film.label(pairs)
+        state = [self.film.strings.add(text), strip, *(v for pair in pairs for v in pair if v >= 0)]
+        _keep(lines.setdefault(n, []), k, self.film.states.add(state, ("label", *state)))
 
 
 class EngineLines:
@@ -661,13 +888,50 @@ class EngineLines:
             row["lies"] = self.lies.get(n, [])
 
 
-def shape_text(shape: list[int]) -> str:
-    """A shape as written in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
-    return (
-        "\N{MULTIPLICATION SIGN}".join(map(str, shape))
-        if len(shape) > 1
-        else f"[{', '.join(map(str, shape))}]"
-    )
+def in_brief(record: Record) -> str:
+    """A value of a trace as a picture shows it: up to four numbers as they are, of more how many there are.
+
+    More numbers than four stand beside a small heat strip. A shape alone never stands for a value: "[2]" is a vector that holds a 2.
+    """
+    shape, count = record["shape"], prod(record["shape"])
+    if count == 1 and not shape:
+        return rules.number(record["data"])
+    if 0 < count <= 4 and "data" in record:
+        exact = rules.describe(record)
+        return (
+            exact if len(exact) <= _LONG else rules.describe(record | {"data": _rounded(record["data"], 3)})
+        )
+    return f"{count} numbers" if len(shape) == 1 else "\N{MULTIPLICATION SIGN}".join(map(str, shape))
+
+
+def brief(item: Any) -> str:
+    """A value of a film (an item of `values`) as the picture shows it."""
+    return item if isinstance(item, str) else str(item["short"])
+
+
+def brief_at(values: list[Any], v: int) -> str:
+    """A value as the picture shows it, by its number among the film's values."""
+    return brief(values[v]) if v >= 0 else "None"
+
+
+def largest(record: Record) -> float:
+    """The largest of the numbers of a value in magnitude; nan and inf count as infinite."""
+    if record.get("nan") or record.get("inf"):
+        return inf
+    numbers = [record["data"]] if "data" in record else [record["min"], record["max"]]
+    found = 0.0
+    while numbers:
+        x = numbers.pop()
+        if isinstance(x, list):
+            numbers += x
+        elif x is not None:
+            found = max(found, inf if isinstance(x, str) else abs(float(x)))
+    return found
+
+
+def has_strip(item: Any) -> bool:
+    """Whether a value of a film has a heat strip beside its text: its numbers do not stand there."""
+    return not isinstance(item, str) and item["short"][0] != "["
 
 
 def at(timeline: list[Any], k: int, width: int = 2) -> Any:
@@ -716,7 +980,7 @@ def _keep_each(timelines: list[list[int]], k: int, states: list[int]) -> None:
         _keep(timeline, k, state)
 
 
-def _rounded(data: Any) -> Any:
+def _rounded(data: Any, digits: int = 4) -> Any:
     if type(data) is list:
-        return [float(f"{x:.4g}") if type(x) is float else _rounded(x) for x in data]
-    return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.4g}")
+        return [float(f"{x:.{digits}g}") if type(x) is float else _rounded(x, digits) for x in data]
+    return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.{digits}g}")

@@ -142,9 +142,7 @@ class Scene:
         for index, (source, target, lines) in enumerate(backward):
             start, end = ends["backward", index, 0], ends["backward", index, 1]
             points = [start, *[(x + SIDE, y) for x, y in self._way(source, target)], end]
-            width = self.film["backward"][lines[0]]["w"]
-            if len(lines) > 1:
-                width = BUNDLE if any(self.film["backward"][line]["w"] for line in lines) else 0
+            width = self._label(lines)
             x, y = pills.put(points, width)
             doc["backward"].append({
                 "lines": lines, "p": _flat(points[::-1]), "pill": [_near(x), _near(y), width],
@@ -269,6 +267,11 @@ class Scene:
                 found.setdefault((source, target, own), []).append(i)
         return [(source, target, lines) for (source, target, _), lines in found.items()]
 
+    def _label(self, lines: list[int]) -> float:
+        """The width of the label on a line that stands for these lines of the film."""
+        widths = [self.film["backward"][line]["w"] for line in lines]
+        return widths[0] if len(lines) == 1 else BUNDLE if any(widths) else 0
+
     def _way(self, source: int, target: int) -> list[Point]:
         points: list[Point] = []
         for where, a, b, side_a, side_b in self.routes[source, target]:
@@ -297,7 +300,11 @@ class Scene:
         for (kind, thing, box, side), lines_here in sides.items():
             middle, edge, room, curve = self._edge(kind, thing, box, side)
             count = len(lines_here)
-            step = min(26.0, room / (count - 1)) if count > 1 else 0.0
+            wide = 26.0  # room for the labels side by side
+            if kind == "backward":
+                for _, index in lines_here:
+                    wide = max(wide, self._label(backward[index][2]) + 6)
+            step = min(wide, room / (count - 1)) if count > 1 else 0.0
             for i, (_, index) in enumerate(sorted(lines_here)):
                 dx = (i - (count - 1) / 2) * step
                 dy = 0.0
@@ -336,17 +343,20 @@ class _Pills:
         self.taken: dict[tuple[int, int], list[tuple[float, float, float, float]]] = {}
 
     def put(self, points: list[Point], width: float) -> Point:
-        """The first free position of several along the line's last piece, then along the others; otherwise its middle."""
+        """The first free position of several along the line's last piece, along the others, then beside them; otherwise its middle."""
         if not width:
             return curve_point(points[-2:], 0.5)
         pieces = list(pairwise(points))[::-1]
-        for piece in pieces[:4]:
-            for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8):
-                x, y = curve_point(list(piece), t)
-                box = (x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11)
-                if not self._hits(box):
-                    self.take(box)
-                    return x, y
+        aside = width / 2 - 9  # a label need not have its middle on the line
+        for dx in (0, aside, -aside) if aside > 0 else (0,):
+            for piece in pieces[:4]:
+                for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8):
+                    x, y = curve_point(list(piece), t)
+                    x += dx
+                    box = (x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11)
+                    if not self._hits(box):
+                        self.take(box)
+                        return x, y
         x, y = curve_point(list(pieces[0]), 0.5)
         self.take((x - width / 2, y - 10, x + width / 2, y + 10))
         return x, y

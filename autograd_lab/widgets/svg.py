@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from functools import cache
 from html import escape
+from math import floor
 from pathlib import Path
 from typing import Any
 
-from .frames import at, drawn_name, shape_text, text_width
+from .frames import LEVELS, STRIP, at, drawn_name, has_strip, text_width
+from .frames import brief as brief_text
 from .scene import scene
 
 Record = dict[str, Any]
@@ -44,7 +46,7 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
         f"fill:{color['dim']}}}.l{{text-anchor:start}}.b{{font-weight:600}}.g{{font-size:11px}}"
         f".f{{fill:none;stroke:{color['outline']};stroke-width:1.3;stroke-dasharray:5 4}}"
         f".n{{stroke-dasharray:1.2 4;stroke-linecap:round}}.e{{fill:none;stroke:{color['outline']};"
-        f"stroke-width:1.5}}.v{{stroke:{color['verm']};stroke-width:2}}</style>",
+        f"stroke-width:1.5}}.z{{stroke-dasharray:6 3}}.d{{fill:{color['dim']}}}</style>",
         f'<rect x="-16" y="-16" width="{w}" height="{h}" fill="{color["bg"]}"/>',
     ]
     for group in where["groups"]:
@@ -54,12 +56,45 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
         if lines:
             free = all(line["free"] for line in lines)
             parts.append(_path(bundle["p"], 4, "f n" if free else "f", color["outline"]))
+            if any(line["cut"] for line in lines):
+                parts.append(f'<path d="{cut(bundle["p"])}" stroke="{color["bad"]}" stroke-width="2.2"/>')
     for u, x, y in where["units"]:
         if film["units"][u]["since"] <= k:
             parts += _unit(film, film["units"][u], x, y, k)
-    for bundle in where["backward"]:
-        parts += _gradient(film, bundle, k)
-    return "".join([*parts, "</svg>"])
+    gradients = [_gradient(film, bundle, k) for bundle in where["backward"]]
+    parts += [line for line, *_ in filter(None, gradients)]
+    parts += [part for _, *label in filter(None, gradients) for part in label]  # no line passes over a label
+    return "".join([*parts, *_legend(film, k, h - 25), "</svg>"])
+
+
+def _legend(film: Record, k: int, y: float) -> list[str]:
+    """In the lower margin: what the width of a gradient's line means, if one has been sent."""
+    if not film["scale"] or not any(
+        film["states"][i][0] == "sent" for line in film["backward"] if (i := at(line["tl"], k)) is not None
+    ):
+        return []
+    low, high = (f"1e{power}" if abs(power) > 2 else f"{10.0**power:g}" for power in film["scale"])
+    shades = "".join(
+        f'<path d="M{6 * i - 10} {y}h6" stroke="{shade}" stroke-width="{_n(width)}"/>'
+        for i, (shade, width) in enumerate(map(_weight, range(LEVELS + 1)))
+    )
+    x = 6 * (LEVELS + 1) - 4
+    return [shades, f'<text x="{x}" y="{y + 3.5}" class="s l">|gradient| {low} to {high}</text>']
+
+
+def _weight(level: int) -> tuple[str, float]:
+    """Color and width of the line of a gradient, as large as this."""
+    color = palette()
+    if level > LEVELS:
+        return color["bad"], 1 + 0.65 * LEVELS
+    part = max(level, 0) / LEVELS
+    return mixed(color["deep"], color["faint"], part), 1 + 0.65 * max(level, 0)
+
+
+def cut(p: list[int]) -> str:
+    """Two strokes across the first piece of a line, in its middle (assets/core.js has the same)."""
+    x, y = (p[0] + p[2]) / 2, (p[1] + p[3]) / 2
+    return f"M{_n(x - 8)} {_n(y + 1)}l16 -7m-16 12l16 -7"
 
 
 def seen(film: Record) -> Record | None:
@@ -104,17 +139,27 @@ def _group(film: Record, k: int, g: int, x: float, y: float, w: float, h: float,
 
 def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]:
     color, parts = palette(), []
-    for t, x, y, w, h in moved(unit, cx, cy):
+    backward = at(film["phase"], k, 3)[0] == "backward"
+    for box, (t, x, y, w, h) in enumerate(moved(unit, cx, cy)):
         tensor = film["tensors"][t]
         index = at(tensor["tl"], min(k, unit["until"]))
         if index is None:
             continue
         value, version, grad, retains = film["states"][index]
-        parts.append(_rect(x, y, w, h, 4, color["soft"], color["outline"]))
-        middle = x + w / 2
+        ignored = not tensor["grad"]
+        parts.append(_rect(x, y, w, h, 4, color["zero" if ignored else "soft"], color["outline"]))
+        if backward and box in unit["ignored"]:
+            parts.append(_text(x + w / 2 + 6, y + h + 12, "ignored", "s l"))
+        if any(since <= k for since in tensor["hooks"]):
+            parts.append(_hook(x, y))
+        pictured = has_strip(film["values"][value])
+        middle = x + (w - 28 if pictured else w) / 2
+        if pictured:
+            parts += _strip(film["values"][value], x + w - 35, y + 6, 28, 28)
         if tensor["leaf"] and not unit["fed"]:
             parts.append(
-                f'<text x="{x + 1}" y="{y - 4}" class="s l">{"leaf" if tensor["grad"] else "data"}</text>'
+                f'<text x="{x + (10 if tensor["hooks"] else 1)}" y="{y - 4}" class="s l">'
+                f"{'leaf' if tensor['grad'] else 'data'}</text>"
             )
         if version:
             halo = f"paint-order:stroke;stroke:{color['bg']};stroke-width:3px;text-anchor:end"  # lines pass behind it
@@ -123,11 +168,17 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
                 f'<text x="{_n(right)}" y="{_n(base)}" class="s" style="{halo}">version {version}</text>'
             )
         if tensor["name"]:
-            parts.append(_text(middle, y + 17, drawn_name(tensor["name"]), "b"))
-        parts.append(_text(middle, y + (32 if tensor["name"] else 24.5), brief(film, value)))
+            parts.append(_text(middle, y + 17, drawn_name(tensor["name"]), "b d" if ignored else "b"))
+        parts.append(
+            _text(middle, y + (32 if tensor["name"] else 24.5), brief(film, value), "d" if ignored else "")
+        )
         if h > 50 and (tensor["leaf"] or retains):
             parts.append(f'<path d="M{x} {y + 40}h{w}" stroke="{color["hair"]}"/>')
             fill = f' style="fill:{color["verm"]}"' if grad >= 0 else ""
+            pictured = grad >= 0 and has_strip(film["values"][grad])
+            middle = x + (w - STRIP - 5 if pictured else w) / 2
+            if pictured:
+                parts += _strip(film["values"][grad], x + w - STRIP - 7, y + 42.5, STRIP, 12)
             shown = brief(film, grad)
             parts.append(f'<text x="{_n(middle)}" y="{y + 52}" class="g"{fill}>.grad {escape(shown)}</text>')
     if unit["node"] < 0:
@@ -142,6 +193,9 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
         name = "blue" if at(film["phase"], k, 3)[0] == "forward" else "verm"
         stroke = f'fill="{color[name + "-tint"]}" stroke="{color[name]}" stroke-width="2.8"'
     if node["kind"] == "accumulate":
+        for _, bx, by, bw, bh in moved(unit, cx, cy)[-1:]:
+            if bh > 50:
+                parts.append(_joined(x - rx, y, bx + bw, by + 48.5))
         parts.append(f'<path d="M{x} {y - ry}L{x + rx} {y}L{x} {y + ry}L{x - rx} {y}z" {stroke}/>')
         parts.append(_text(x, y + 4.5, "+=", "b"))
         parts.append(_text(x, y - ry - 5, "AccumulateGrad", "s"))
@@ -153,7 +207,62 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
             )
         parts.append(f'<ellipse cx="{x}" cy="{y}" rx="{rx}" ry="{ry}" {stroke}/>')
         parts.append(_text(x, y + 4, node["label"]))
+        for i in range(len(node["dead"])):
+            parts += _dead_end(x - rx * 0.82 + 15 * i, y, ry)
+    return parts + _beside(film, unit, cx, cy, k)
+
+
+def _beside(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]:
+    """The labels beside a node: the sum that lies there, and the gradient that a pass starts with."""
+    color, parts = palette(), []
+    for part in ("heap", "seed"):
+        index = at(film["nodes"][unit["node"]][part], k)
+        if index is None or index < 0:
+            continue
+        text, strip, *_ = film["states"][index]
+        x, y, w = unit[part]
+        x, y = x + cx, y + cy
+        if part == "seed":
+            left = x - w / 2
+            parts.append(
+                f'<path d="M{_n(left)} {y}h-18" class="e" style="stroke:{color["verm"]}"/>'
+                f'<path d="M{_n(left - 25)} {y}l9 -4.5v9z" fill="{color["verm"]}"/>'
+            )
+            parts.append(_text(x, y - 13, "seed", "s"))
+        pictured = strip >= 0 and has_strip(film["values"][strip])
+        parts += _pill(x, y, w, film["strings"][text], film["values"][strip] if pictured else None, True)
+        if part == "heap":
+            parts.append(_text(x + w / 2 + 4, y + 3.5, "sum", "s l"))
     return parts
+
+
+def _joined(x0: float, y0: float, x1: float, y1: float) -> str:
+    """From a diamond to the .grad of its leaf, where it adds."""
+    color, middle = palette(), (x0 + x1) / 2
+    return (
+        f'<path d="M{_n(x0)} {_n(y0)}C{_n(middle)} {_n(y0)} {_n(middle)} {_n(y1)} {_n(x1 + 5)} {_n(y1)}" class="e"/>'
+        f'<path d="M{_n(x1)} {_n(y1)}l7 -3.5v7z" fill="{color["outline"]}"/>'
+    )
+
+
+def _dead_end(x: float, y: float, ry: float) -> list[str]:
+    """A stub with a stop sign: an operand that gets no gradient."""
+    color = palette()
+    top = y - ry - 7
+    return [
+        f'<path d="M{_n(x)} {_n(y - ry * 0.55)}V{_n(top)}" class="e"/>',
+        f'<path d="M{_n(x - 2)} {_n(top - 5)}h4l3 3v4l-3 3h-4l-3 -3v-4z" fill="{color["bg"]}" stroke="{color["bad"]}" stroke-width="1.4"/>'
+        f'<path d="M{_n(x - 2.5)} {_n(top)}h5" stroke="{color["bad"]}" stroke-width="1.6"/>',
+    ]
+
+
+def _hook(x: float, y: float) -> str:
+    """The mark of a hook at the corner of a box."""
+    color = palette()
+    return (
+        f'<circle cx="{x}" cy="{y}" r="7" fill="{color["bg"]}" stroke="{color["verm"]}" stroke-width="1.2"/>'
+        f'<path d="M{x + 1} {y - 4}v4.5c0 2.6 -4 2.6 -4 0" fill="none" stroke="{color["verm"]}" stroke-width="1.5"/>'
+    )
 
 
 def moved(unit: Record, cx: float, cy: float) -> list[list[float]]:
@@ -170,25 +279,80 @@ def _gradient(film: Record, bundle: Record, k: int) -> list[str]:
     if not found:
         return []
     color, p = palette(), bundle["p"]
-    sent = [value for status, value in found if status == "sent"]
+    sent = [(value, after) for status, value, after in found if status == "sent"]
     if not sent:
-        pruned = all(status == "pruned" for status, _ in found)
+        pruned = all(status == "pruned" for status, *_ in found)
         return [_path(p, 7, "e n" if pruned else "e", color["outline"])]
     one = len(bundle["lines"]) == 1
-    text = brief(film, sent[0]) if one else f"{len(sent)}/{len(bundle['lines'])}"
+    value, after = sent[0]
+    text = brief(film, value) if one else f"{len(sent)}/{len(bundle['lines'])}"
+    if one and after >= 0:
+        text, value = f"{text} \N{RIGHTWARDS ARROW} {brief(film, after)}", after
     x, y, room = bundle["pill"]
-    w = text_width(text, 11, True) + 14 if one else room
-    return [
-        _path(p, 7, "e v", color["verm"]),
-        _rect(x - w / 2, y - 9.5, w, 19, 9.5, color["verm-tint"], color["verm"]),
-        f'<text x="{x}" y="{y + 4}" class="g b">{escape(text)}</text>',
+    pictured = one and has_strip(film["values"][value])
+    level = max(film["levels"][after if after >= 0 else v] for v, after in sent)
+    shade, width = _weight(level)
+    line = _path(p, 7, "e z" if level < 0 else "e", shade)
+    line = line.replace("/>", f' style="stroke:{shade};stroke-width:{_n(width)}"/>', 1)
+    w = text_width(text, 11, True) + 14 + (STRIP + 5 if pictured else 0) if one else room
+    return [line, *_pill(x, y, w, text, film["values"][value] if pictured else None)]
+
+
+def _pill(x: float, y: float, w: float, text: str, item: Any = None, square: bool = False) -> list[str]:
+    """A label around its text; of an `item` of many numbers the heat strip too. What lies at a node is square."""
+    color, extra = palette(), 0 if item is None else STRIP + 5
+    parts = [
+        _rect(x - w / 2, y - 9.5, w, 19, 3 if square else 9.5, color["verm-tint"], color["verm"]),
+        f'<text x="{_n(x - extra / 2)}" y="{_n(y + 4)}" class="g b">{escape(text)}</text>',
     ]
+    return parts if item is None else parts + _strip(item, x + w / 2 - STRIP - 7, y - 6, STRIP, 12)
+
+
+def _strip(item: Record, x: float, y: float, w: float, h: float) -> list[str]:
+    """A small picture of an array, as assets/dom.js draws it, with one path for all numbers of one color."""
+    rows = _rows(item["data"])
+    rows = [row[: 6 if len(rows) > 1 else 12] for row in rows[:6]]
+    cw, ch = min(w / max(len(rows[0]), 1), 9), min(h / len(rows), 9)
+    x0, y0 = x + (w - cw * len(rows[0])) / 2, y + (h - ch * len(rows)) / 2
+    top = max((abs(v) for row in rows for v in row if not isinstance(v, str)), default=0)
+    cells: dict[str, str] = {}
+    for j, row in enumerate(rows):
+        for i, v in enumerate(row):
+            d = f"M{_n(x0 + i * cw)} {_n(y0 + j * ch)}h{_n(cw)}v{_n(ch)}h{_n(-cw)}z"
+            shade = _shade(v, top)
+            cells[shade] = cells.get(shade, "") + d
+    return [f'<path d="{d}" fill="{shade}"/>' for shade, d in cells.items()]
+
+
+def _rows(data: Any) -> list[list[Any]]:
+    """The rows of a picture of an array: more than two dimensions are stacked."""
+    if not isinstance(data, list):
+        return [[data]]
+    if not data or not isinstance(data[0], list):
+        return [data]
+    deep = data[0] and isinstance(data[0][0], list)
+    return [row for part in data for row in _rows(part)] if deep else data
+
+
+def _shade(x: Any, top: float) -> str:
+    """A number's color: orange above zero, blue below, paler the nearer, in eight steps."""
+    color = palette()
+    if isinstance(x, str):
+        return color["bad"]
+    return mixed(
+        color["neg" if x < 0 else "pos"], color["zero"], floor(8 * abs(x) / top + 0.5) / 8 if top else 0
+    )
+
+
+def mixed(one: str, other: str, part: float) -> str:
+    """A color between two: so much of the one."""
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{floor(a * part + b * (1 - part) + 0.5):02x}" for a, b in pairs)
 
 
 def brief(film: Record, v: int) -> str:
-    """A value in a few characters: the number, or the shape."""
-    item = film["values"][v] if v >= 0 else "None"
-    return item if isinstance(item, str) else shape_text(item["shape"])
+    """A value of the film, by its number, in a few characters."""
+    return brief_text(film["values"][v]) if v >= 0 else "None"
 
 
 def _label(film: Record) -> str:

@@ -395,7 +395,7 @@ def test_reduced_motion_and_forced_colours_are_honoured(browser, demo):
           const probe = document.body.appendChild(document.createElement("div"));
           const of = (name) => { probe.style.color = name; return getComputedStyle(probe).color; };
           const system = new Set(["Canvas", "CanvasText", "Highlight"].map(of).concat("none")), bad = new Set();
-          for (const e of document.querySelectorAll(".agl-svg text, .agl-box, .agl-node, .agl-fline, .agl-bline, .agl-pill rect, .agl-badge rect")) {
+          for (const e of document.querySelectorAll(".agl-svg text, .agl-box, .agl-node, .agl-fline, .agl-bline, .agl-pill rect, .agl-badge rect, .agl-weight, .agl-stop path, .agl-kept, .agl-joined path, .agl-at rect")) {
             const style = getComputedStyle(e);
             for (const what of e.tagName === "text" ? ["fill"] : ["fill", "stroke"]) {
               if (!system.has(style[what])) bad.add(`${what} of ${e.getAttribute("class")}: ${style[what]}`);

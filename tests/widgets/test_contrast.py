@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import autograd_lab
-from autograd_lab.widgets.svg import palette
+from autograd_lab.widgets.frames import LEVELS
+from autograd_lab.widgets.svg import mixed, palette
 
 
 def luminance(color):
@@ -41,6 +42,17 @@ def test_outlines(dark, name):
     colors = palette(dark)
     for background in ("bg", "soft"):
         assert contrast(colors[name], colors[background]) >= 3
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_gradients_of_every_size_are_seen(dark):
+    colors = palette(dark)
+    shades = [mixed(colors["deep"], colors["faint"], level / LEVELS) for level in range(LEVELS + 1)]
+    for background in ("bg", "soft"):
+        found = [contrast(shade, colors[background]) for shade in shades]
+        assert min(found) >= 3
+        assert found == sorted(found)  # the larger, the deeper
+    assert contrast(colors["dim"], colors["zero"]) >= 4.5  # what is written in a greyed box
 
 
 def test_the_primary_button_can_be_read():

@@ -100,6 +100,14 @@ export function head(p, size = 5) {
   return `M${x} ${y}l${-size * 0.8} ${s * size * 1.7}h${size * 1.6}z`;
 }
 
+/** Two strokes across the first piece of such a path, in its middle. */
+export function cut(p) {
+  return `M${(p[0] + p[2]) / 2 - 8} ${(p[1] + p[3]) / 2 + 1}l16 -7m-16 12l16 -7`;
+}
+
+/** The exponents of a scale as its ends: "0.01", "1e8". */
+export const power = (x) => (Math.abs(x) > 2 ? `1e${x}` : number(10 ** x));
+
 /** [x0, y0, x1, y1] around flat points. */
 export function bounds(p) {
   let x0 = p[0], y0 = p[1], x1 = x0, y1 = y0;
@@ -131,12 +139,6 @@ export function fitScale(size, pane, margin = 18) {
 export function centre(target, length, view) {
   if (length <= view) return length / 2;
   return clamp(target, view / 2 - 24, length - view / 2 + 24);
-}
-
-/** How far the camera must go down so that a box comes clear of what covers the pane's lower right corner. */
-export function covered([x, y, w, h], [cx, cy, scale], pane, [wide, tall]) {
-  const down = (y + h - cy) * scale - pane[1] / 2 + tall;
-  return down > 0 && (x + w - cx) * scale > pane[0] / 2 - wide ? down / scale : 0;
 }
 
 /** Numbers like Python's rules.number: four significant digits, no trailing zeros. */

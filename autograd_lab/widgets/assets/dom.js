@@ -41,28 +41,24 @@ export function shade(x, most) {
 }
 export const most = (grid) => Math.max(...grid.flat().map((x) => (typeof x === "number" ? Math.abs(x) : 0)), 0);
 
-/** A small picture of an array inside the drawing. */
-export function thumb(item, x, y, size) {
-  const grid = rows(item.data).slice(0, 6).map((row) => row.slice(0, 6));
-  const w = size / Math.max(...grid.map((r) => r.length), 1), hgt = size / grid.length, cell = Math.min(w, hgt, 9), top = most(grid);
-  const x0 = x + (size - cell * grid[0].length) / 2, y0 = y + (size - cell * grid.length) / 2;
+/** A small picture of an array inside the drawing, in so much room. */
+export function strip(item, x, y, w, hgt) {
+  const all = rows(item.data), grid = all.slice(0, 6).map((row) => row.slice(0, all.length > 1 ? 6 : 12)), wide = grid[0].length, top = most(grid);
+  const cw = Math.min(w / Math.max(wide, 1), 9), ch = Math.min(hgt / grid.length, 9), x0 = x + (w - cw * wide) / 2, y0 = y + (hgt - ch * grid.length) / 2;
   return grid.map((row, j) => row.map((v, i) =>
-    `<rect x="${(x0 + i * cell).toFixed(1)}" y="${(y0 + j * cell).toFixed(1)}" width="${cell.toFixed(1)}" height="${cell.toFixed(1)}" style="fill:${shade(v, top)}"/>`).join("")).join("");
+    `<rect x="${(x0 + i * cw).toFixed(1)}" y="${(y0 + j * ch).toFixed(1)}" width="${cw.toFixed(1)}" height="${ch.toFixed(1)}" style="fill:${shade(v, top)}"/>`).join("")).join("");
 }
 
 export const shape = (dims) => (dims.length > 1 ? dims.join("\u00d7") : `[${dims.join(", ")}]`);
 
-/** A value in a few characters. */
+/** A value in a few characters: up to four numbers, of more how many (frames.in_brief). */
 export function brief(film, v) {
   const item = film.values[v];
-  return v < 0 ? "None" : typeof item === "string" ? item : shape(item.shape);
+  return v < 0 ? "None" : item.short ?? item;
 }
 
-/** The same, with a short vector's numbers. */
-export function short(film, v) {
-  const item = film.values[v];
-  return item?.shape?.length === 1 && item.shape[0] <= 3 ? item.text : brief(film, v);
-}
+/** Whether a value has a heat strip beside its text: its numbers do not stand there. */
+export const hasStrip = (item) => item?.short !== undefined && item.short[0] !== "[";
 
 /** The colour scale of a heat map: from -most over 0 to most. */
 export function scale(top) {
@@ -121,7 +117,7 @@ export function everything(item, name) {
 export function mini(film, v) {
   const item = film.values[v];
   if (v < 0 || typeof item === "string") return brief(film, v);
-  return (item.mini ??= `${heat(rows(item.data).slice(0, 4).map((r) => r.slice(0, 10)), 5, item.text)} ${item.shape.length === 1 && item.shape[0] <= 3 ? item.text : shape(item.shape)}`);
+  return (item.mini ??= `${heat(rows(item.data).slice(0, 4).map((r) => r.slice(0, 10)), 5, item.text)} ${item.short}`);
 }
 
 /** What goes to one operand: the rule, then the numbers; `v` is null before the rule has run, -1 for nothing. */

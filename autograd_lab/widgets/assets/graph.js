@@ -1,14 +1,34 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, covered, cull, fitScale, head, path, visiblePath } from "./core.js";
-import { brief, button, focusable, h, s, thumb, zoomed } from "./dom.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fitScale, head, path, power, visiblePath } from "./core.js";
+import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
 import { MiniMap } from "./minimap.js";
 import { Scene } from "./scene.js";
 
-const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front
+const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front; the labels of the last are above all
 const LONG = 3000; // a line this long is drawn only where it is in view
+const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
+const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
+
+/** How the line of a gradient of this magnitude is drawn: the larger, the wider and the deeper; nan and inf are marked. */
+function weight(level) {
+  const l = clamp(level, 0, SIZES);
+  return `--w:${(1 + 0.65 * l).toFixed(2)}px;--c:${level > SIZES ? "var(--agl-bad)" : `color-mix(in srgb, var(--agl-deep) ${12.5 * l}%, var(--agl-faint))`}`;
+}
+
+/** The parts of a label: a box of this width, a text, and a heat strip. */
+function labelParts(w) {
+  const box = s("rect", { x: -w / 2, y: -9.5, width: w, height: 19, rx: 9.5 }), text = s("text", { class: "agl-num", y: 4 }), picture = s("g", { class: "agl-thumb" });
+  return { w, box, text, strip: picture, parts: [box, text, picture] };
+}
+
+/** A stop sign: here a gradient ends. */
+const stopSign = (x, y) => s("g", { class: "agl-stop", transform: `translate(${x} ${y})` }, s("path", { d: "M-2.5-6h5l3.5 3.5v5l-3.5 3.5h-5l-3.5-3.5v-5z" }), s("path", { d: "M-3 0h6" }));
+
+/** The mark of a hook. */
+const hookMark = (x, y) => s("g", { class: "agl-hook", transform: `translate(${x} ${y})` }, s("circle", { r: 7 }), s("path", { d: "M1-4v4.5a2 2 0 0 1-4 0" }));
 
 export class Graph {
   /** `stage` tells the film, the step `k` and its `kind`. */
@@ -25,6 +45,8 @@ export class Graph {
     this.inside = false; // open the groups around the node at work
     this.seats = new Map(); // tensor -> unit
     this.film.units.forEach((unit, i) => unit.boxes.forEach(([t]) => this.seats.set(t, i)));
+    this.off = new Set([...this.film.units.keys()].filter((u) => this.film.units[u].off)); // no gradient has to do with them
+    this.edge = null; // the line that is pointed at by keys: [layer, number]
     this.arrange();
     this.camera.x = this.size[0] / 2;
     this.build();
@@ -34,7 +56,7 @@ export class Graph {
 
   /** Lay out what is seen while the groups in `opened` are open. */
   arrange() {
-    this.scene = new Scene(this.film, this.opened);
+    this.scene = new Scene(this.film, this.opened, this.only ? this.off : undefined);
     const { size, units, groups, forward, backward } = this.scene.document();
     this.size = size;
     this.things = { frames: groups.filter((g) => g[5]), folded: groups.filter((g) => !g[5]), units, forward, backward };
@@ -45,6 +67,7 @@ export class Graph {
   reopen(opened, anchor = null) {
     const before = anchor === null ? null : this.rects.get(anchor) ?? this.rects.get(this.scene.seen(anchor));
     this.opened = opened;
+    this.edge = null; // its number is another now
     this.arrange();
     const after = before && (this.rects.get(anchor) ?? this.rects.get(this.scene.seen(anchor)));
     if (after) {
@@ -52,10 +75,13 @@ export class Graph {
       this.camera.y += after[1] - before[1];
     }
     for (const name of LAYERS) {
-      for (const thing of this.drawn[name].values()) thing.g.remove();
+      for (const thing of this.drawn[name].values()) this.drop(thing);
       this.drawn[name].clear();
     }
-    this.map?.draw();
+    if (this.map) {
+      this.map.draw();
+      this.resize();
+    }
     this.bar?.update();
     this.target = null;
     cancelAnimationFrame(this.gliding);
@@ -72,6 +98,13 @@ export class Graph {
     this.reopen(opened, -1 - g);
     this.cursor = -1 - g;
     this.mark();
+  }
+
+  /** Show only what gradients have to do with, or everything again. */
+  hide() {
+    this.only = !this.only;
+    this.hider.setAttribute("aria-pressed", String(this.only));
+    this.reopen(this.opened, this.focused());
   }
 
   openAll() { this.reopen(new Set(this.film.groups.keys()), this.focused()); }
@@ -98,6 +131,7 @@ export class Graph {
     if (!rect) return;
     this.free = true;
     this.cursor = thing;
+    this.edge = null;
     const scale = Math.max(this.camera.scale, FOLLOW * 0.8);
     this.glide([rect[0] + rect[2] / 2, rect[1] + rect[3] / 2, scale]);
     this.mark();
@@ -129,29 +163,42 @@ export class Graph {
     this.world = s("g", {});
     this.layers = LAYERS.map((name) => s("g", { class: name === "folded" ? "agl-groups" : `agl-${name}` }));
     this.ring = s("rect", { class: "agl-cursor", rx: 8, visibility: "hidden" });
-    this.world.append(...this.layers, this.ring);
+    this.labels = s("g", { class: "agl-labels" });
+    this.world.append(...this.layers, this.labels, this.ring);
     this.svg = s("svg", focusable({ class: "agl-svg", tabindex: "0", role: "img", "aria-label": "Computation graph", onkeydown: (e) => this.key(e) }), this.world);
     this.spoken = h("span", { class: "agl-hidden", "aria-live": "polite" });
     this.cursor = null;
     this.large = this.film.units.length > 24 || this.film.groups.length > 0;
     this.bar = this.large ? new Finder(this) : null;
     this.map = this.large ? new MiniMap(this) : null;
-    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, ...(this.large ? [this.map.root] : []), this.spoken, this.legend());
+    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, this.spoken, h("div", { class: "agl-foot" }, this.legend(), ...(this.large ? [this.map.root] : [])));
     this.lens = h("span", { class: "agl-zoom" },
       button("Zoom out", ["\u2212"], () => this.zoom(0.8)), button("Zoom in", ["+"], () => this.zoom(1.25)),
       button("Fit graph", ["Fit"], () => this.fit()), button("Follow the active node", ["Follow"], () => this.follow()));
+    this.hider = button("Hide what gets no gradient", ["Gradients only"], () => this.hide(), { "aria-pressed": "false" });
+    if (this.off.size) this.root.lastChild.firstChild.after(this.hider); // beside the legend: the head is full
     this.drag();
+    this.svg.addEventListener("pointerover", (e) => this.hover(e.target));
   }
 
   legend() {
-    const key = (draw, text) => h("span", {}, s("svg", { viewBox: "0 0 26 14", "aria-hidden": "true" }, ...draw), text);
-    return h("div", { class: "agl-legend", "aria-hidden": "true" },
+    const { film } = this, key = (draw, text, wide = 26) => h("span", {}, s("svg", { viewBox: `0 0 ${wide} 14`, style: `width:${wide}px`, "aria-hidden": "true" }, ...draw), text);
+    const keys = [
       key([s("rect", { x: 3, y: 2, width: 20, height: 10, rx: 2, class: "agl-box" })], "tensor"),
       key([s("ellipse", { cx: 13, cy: 7, rx: 11, ry: 5.5, class: "agl-node" })], "grad_fn"),
       key([s("path", { d: "M13 1l6.5 6-6.5 6-6.5-6z", class: "agl-node" })], "accumulator"),
       key([s("path", { d: "M1 7h24", class: "agl-fline" })], "data"),
       key([s("path", { d: "M1 7h24", class: "agl-fline agl-free" })], "no gradient"),
-      key([s("path", { d: "M25 7H7", class: "agl-bline" }), s("path", { d: "M1 7l8-4v8z", class: "agl-bhead" })], "gradient"));
+      key([s("path", { d: "M25 7H7", class: "agl-bline" }), s("path", { d: "M1 7l8-4v8z", class: "agl-bhead" })], "gradient")];
+    if (film.scale.length) {
+      const [low, high] = film.scale.map(power), parts = [...Array(SIZES + 1).keys()];
+      keys.push(key(parts.map((l) => s("path", { d: `M${6 * l} 7h6`, class: "agl-weight", style: weight(l) })), h("span", { class: "agl-ends" }, `its size: ${low} to ${high}`), 54));
+    }
+    if (film.nodes.some((node) => node.dead.length)) keys.push(key([stopSign(13, 7)], "dead end", 20));
+    if (film.forward.some((line) => line.cut)) keys.push(key([s("path", { d: cut([13, 0, 13, 14]), class: "agl-cut" })], "cut"));
+    if (film.tensors.some((tensor) => tensor.hooks.length)) keys.push(key([hookMark(13, 7)], "hook"));
+    if (film.nodes.some((node) => node.saved.length)) keys.push(key([s("rect", { x: 9, y: 3, width: 8, height: 8, class: "agl-kept" })], "saved values"));
+    return h("div", { class: "agl-legend", "aria-hidden": "true" }, ...keys);
   }
 
   // ---- the cursor: one thing of the graph, moved with the keyboard -------------------------------------------
@@ -163,7 +210,8 @@ export class Graph {
     const keys = {
       ArrowDown: () => this.walk(1), ArrowUp: () => this.walk(-1), "]": () => this.turn(1), "[": () => this.turn(-1),
       n: () => this.bar?.next(1), N: () => this.bar?.next(-1), "/": () => this.bar?.input.focus(),
-      Enter: () => here !== null && here < 0 && this.toggle(-1 - here),
+      e: () => this.turnEdge(1), E: () => this.turnEdge(-1),
+      Enter: () => (this.edge || here === null || here >= 0 ? this.pick() : this.toggle(-1 - here)),
       "+": () => closed && this.toggle(-1 - here),
       "-": () => {
         const g = here === null || closed ? (closed ? this.film.groups[-1 - here].parent : -1) : group(here);
@@ -184,7 +232,7 @@ export class Graph {
     let best = null, least = Infinity;
     for (const { u, v } of [...this.film.forward, ...this.film.backward]) {
       const [from, to] = direction > 0 ? [seen(u), seen(v)] : [seen(v), seen(u)];
-      if (from !== this.cursor || to === from) continue;
+      if (from !== this.cursor || to === from || !this.rects.has(to)) continue;
       const [x, y, w, hh] = this.rects.get(to), far = Math.hypot(x + w / 2 - middle, y + hh / 2 - y0 - h0 / 2);
       if (far < least) { least = far; best = to; }
     }
@@ -198,14 +246,65 @@ export class Graph {
     if (things.length) this.goTo(things[next]);
   }
 
+  /** Move the cursor from line to line of the thing it stands on. */
+  turnEdge(direction) {
+    const here = this.cursor === null ? this.focused() : this.cursor;
+    if (here === null) return;
+    this.cursor = here >= 0 ? this.scene.seen(here) : here;
+    const film = this.film, ends = (layer, id) => { const { u, v } = film[layer][this.things[layer][id].lines[0]]; return [this.scene.seen(u), this.scene.seen(v)]; };
+    const near = ["backward", "forward"].flatMap((layer) => this.things[layer].map((_, id) => [layer, id])).filter(([layer, id]) => ends(layer, id).includes(this.cursor));
+    if (!near.length) return;
+    const was = this.edge ? near.findIndex(([layer, id]) => layer === this.edge[0] && id === this.edge[1]) : -1;
+    this.edge = near[was < 0 ? 0 : (was + direction + near.length) % near.length];
+    this.mark();
+  }
+
+  /** Tell the stage what is pointed at: {unit}, or {edge} with a line of film.backward; null for a group. */
+  pick() {
+    const [layer, id] = this.edge ?? [], lines = this.edge && this.things[layer][id].lines;
+    if (layer === "backward" && lines.length === 1) this.stage.pick?.({ edge: lines[0] });
+    else if (layer === "forward") this.stage.pick?.({ unit: this.film.forward[lines[0]].v });
+    else this.stage.pick?.(!layer && this.cursor >= 0 ? { unit: this.cursor } : null);
+  }
+
+  /** One line about what the pointer is on, made when it is asked for. */
+  hover(target) {
+    const on = target.closest?.("[data-thing], [data-line]"), thing = Number(on?.getAttribute("data-thing") ?? -1), line = on?.getAttribute("data-line");
+    if (!on || (!line && thing < 0)) return;
+    if (on.firstChild?.tagName !== "title") on.prepend(s("title"));
+    const text = line ? this.describeLine(...this.lineOf(line)) : this.describe(thing);
+    if (on.firstChild.textContent !== text) on.firstChild.textContent = text;
+  }
+
+  lineOf(name) { return [name[0] === "b" ? "backward" : "forward", Number(name.slice(1))]; }
+
   /** Draw the ring around the cursor and say what it stands on. */
   mark() {
-    const rect = this.cursor === null ? undefined : this.rects.get(this.cursor >= 0 ? this.scene.seen(this.cursor) : this.cursor);
+    let rect = this.cursor === null ? undefined : this.rects.get(this.cursor >= 0 ? this.scene.seen(this.cursor) : this.cursor);
+    if (this.edge) {
+      const [layer, id] = this.edge, { p, pill: at } = this.things[layer][id], [x, y, w] = at ?? [(p[0] + p[2]) / 2, (p[1] + p[3]) / 2, 0];
+      rect = [x - Math.max(w, 20) / 2, y - 9, Math.max(w, 20), 18];
+    }
     this.ring.setAttribute("visibility", rect ? "visible" : "hidden");
     if (!rect) return;
     const [x, y, w, hh] = rect;
     for (const [name, value] of [["x", x - 6], ["y", y - 8], ["width", w + 12], ["height", hh + 14]]) this.ring.setAttribute(name, value);
-    this.spoken.textContent = this.describe(this.cursor);
+    this.spoken.textContent = this.edge ? this.describeLine(...this.edge) : this.describe(this.cursor);
+    this.pick();
+  }
+
+  /** A line in words. */
+  describeLine(layer, id) {
+    const film = this.film, lines = this.things[layer][id].lines.map((i) => film[layer][i]), { k } = this.stage, { u, v, box, tl, free } = lines[0];
+    const name = (unit) => { const thing = this.scene.seen(unit), of = film.units[unit]; return thing < 0 ? `group ${film.groups[-1 - thing].name}` : of.node >= 0 ? film.nodes[of.node].label : film.tensors[of.boxes[0]?.[0]]?.label ?? "a tensor"; };
+    if (layer === "forward") return `${film.tensors[film.units[u].boxes[box]?.[0]]?.label ?? "a value"} goes into ${name(v)}${free ? "; no gradient comes back this way" : ""}`;
+    const way = `from ${name(v)} to ${name(u)}`, index = at(tl, k);
+    if (lines.length > 1) return `${lines.length} edges ${way}`;
+    if (index === undefined) return `edge ${way}, not made yet`;
+    const [is, value, after] = film.states[index];
+    if (is === "pruned") return `edge ${way}: nothing is sent`;
+    if (is !== "sent") return `edge ${way}: no gradient yet`;
+    return `gradient ${brief(film, value)} ${way}${after >= 0 ? `; a hook made it ${brief(film, after)}` : ""}`;
   }
 
   /** A thing in words. */
@@ -240,9 +339,9 @@ export class Graph {
 
   resize() {
     const box = this.root.getBoundingClientRect();
+    if (this.map && !this.map.scale) this.map.draw(); // it takes its room first
     if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height].map((size) => size / (this.magnify ?? 1));
     this.svg.setAttribute("viewBox", `0 0 ${this.pane[0]} ${this.pane[1]}`); // larger than life for a presenter
-    if (this.map && !this.map.scale) this.map.draw();
     this.mode = this.mode ?? (fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow");
   }
 
@@ -258,7 +357,7 @@ export class Graph {
   drag() {
     let start = null;
     this.svg.addEventListener("pointerdown", (e) => {
-      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing]")];
+      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing], [data-line]")];
       this.svg.setPointerCapture(e.pointerId);
     });
     this.svg.addEventListener("pointermove", (e) => {
@@ -275,9 +374,11 @@ export class Graph {
       const clicked = start?.[4];
       start = null;
       if (!clicked) return;
-      const thing = Number(clicked.getAttribute("data-thing"));
-      if (thing < 0) this.toggle(-1 - thing);
-      else { this.cursor = thing; this.mark(); }
+      const thing = Number(clicked.getAttribute("data-thing") ?? 0), line = clicked.getAttribute("data-line");
+      this.edge = line ? this.lineOf(line) : null;
+      if (thing < 0) return this.toggle(-1 - thing);
+      if (!line) this.cursor = thing;
+      this.mark();
     });
     this.svg.addEventListener("wheel", (e) => {
       if (!e.ctrlKey) return;
@@ -315,7 +416,7 @@ export class Graph {
       x - margin > atX - view[0] / 2 && x + uw + margin < atX + view[0] / 2 &&
       y - margin > atY - view[1] / 2 && y + uh + margin < atY + view[1] / 2;
     const [cx, cy] = inside ? [atX, atY] : [centre(x + uw / 2, w, view[0]), centre(y + uh / 2, hh, view[1])];
-    return [cx, cy + (this.map ? covered(unit, [cx, cy, big], this.pane, this.map.covers.map((c) => c / (this.magnify ?? 1))) : 0), big];
+    return [cx, cy, big];
   }
 
   glide([x, y, scale]) {
@@ -373,7 +474,7 @@ export class Graph {
     if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
     this.layers.forEach((layer, i) => {
       const name = LAYERS[i], drawn = this.drawn[name], seen = new Set(cull(this.boxes[name], view));
-      for (const [id, thing] of drawn) if (!seen.has(id)) { thing.g.remove(); drawn.delete(id); }
+      for (const [id, thing] of drawn) if (!seen.has(id)) { this.drop(thing); drawn.delete(id); }
       for (const id of seen) {
         let thing = drawn.get(id);
         if (!thing) { thing = this[`make_${name}`](id); drawn.set(id, thing); layer.append(thing.g); }
@@ -382,6 +483,8 @@ export class Graph {
     });
     this.map?.look();
   }
+
+  drop(thing) { thing.g.remove(); thing.top?.remove(); }
 
   make_frames(id) {
     const [g, x, y, w, hh] = this.things.frames[id], { name } = this.film.groups[g];
@@ -417,10 +520,15 @@ export class Graph {
   }
 
   make_forward(id) {
-    const { p, lines } = this.things.forward[id], free = lines.every((i) => this.film.forward[i].free);
-    const line = s("path", { class: `agl-fline${free ? " agl-free" : ""}` });
-    return { g: s("g", { class: "agl-f" }, line, s("path", { d: head(p, 4), class: "agl-fhead" })), ...this.long(line, p, 5), since: Math.min(...lines.map((i) => this.film.forward[i].k)) };
+    const { p, lines } = this.things.forward[id], found = lines.map((i) => this.film.forward[i]), free = found.every((line) => line.free);
+    const line = s("path", { class: `agl-fline${free ? " agl-free" : ""}` }), long = this.long(line, p, 5);
+    const thing = { g: s("g", { class: "agl-f", "data-line": `f${id}` }, ...this.hit(p, long), line, s("path", { d: head(p, 4), class: "agl-fhead" })), ...long, since: Math.min(...found.map(({ k }) => k)) };
+    if (found.some((one) => one.cut)) thing.g.append(s("path", { d: cut(p), class: "agl-cut" }));
+    return thing;
   }
+
+  /** A broad line that cannot be seen: a thin one is hard to point at. */
+  hit(p, { long }) { return long ? [] : [s("path", { d: path(p), class: "agl-hit" })]; }
 
   /** How to draw a line: at once, or if it is long, anew when other parts of it come into view. */
   long(line, p, short) {
@@ -444,70 +552,89 @@ export class Graph {
 
   make_backward(id) {
     const { p, pill: [x, y, w] } = this.things.backward[id];
-    const thing = { g: s("g", { class: "agl-b" }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
-    const line = s("path", { class: "agl-bline" });
-    Object.assign(thing, this.long(line, p, 7));
-    thing.g.append(line, s("path", { d: head(p), class: "agl-bhead" }), thing.pill);
-    thing.text = s("text", { class: "agl-num", y: 4 });
-    thing.pill.append(s("rect", { x: -w / 2, y: -9.5, width: w, height: 19, rx: 9.5 }), thing.text);
+    const thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }), top: s("g", { class: "agl-b", "data-line": `b${id}` }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
+    const line = s("path", { class: "agl-bline" }), long = this.long(line, p, 7);
+    Object.assign(thing, long);
+    thing.g.append(...this.hit(p, long), line, s("path", { d: head(p), class: "agl-bhead" }));
+    thing.top.append(thing.pill);
+    this.labels.append(thing.top);
+    Object.assign(thing, labelParts(w));
+    thing.pill.append(...thing.parts);
     return thing;
   }
 
   /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. */
   draw_backward(thing, id) {
     if (thing.long) this.stretch(thing);
-    const { lines } = this.things.backward[id], hotKind = ["edge", "deliver", "pruned"].includes(this.stage.kind);
-    let status = "ghost", sent = 0, pruned = 0, hot = false, v = -1, came = -1;
+    const { film } = this, { lines } = this.things.backward[id], { k, kind } = this.stage, hotKind = ["edge", "deliver", "pruned", "hook"].includes(kind);
+    let status = "ghost", sent = 0, pruned = 0, hot = "", last = null, came = null, level = -1;
     for (const i of lines) {
-      const { tl } = this.film.backward[i], state = at(tl, this.stage.k);
-      if (state === undefined) continue;
-      const [is, value] = this.film.states[state];
+      const { tl, n } = film.backward[i], index = at(tl, k);
+      if (index === undefined) continue;
+      const state = film.states[index], [is, value, after] = state;
       if (status === "ghost") status = "made";
-      if (is === "sent") { sent++; v = value; }
+      if (is === "sent") { sent++; last = state; level = Math.max(level, film.levels[after < 0 ? value : after]); }
       if (is === "pruned") pruned++;
-      if (hotKind && this.changed(tl)) { hot = true; came = value; }
+      if (hotKind && this.changed(tl)) { hot = " hot"; came = is === "sent" ? state : null; }
+      if (kind === "vjp" && film.focus[k] === n && is !== "sent") hot = " about"; // its rule has run, and nothing is sent yet
     }
     if (sent) status = "sent";
     else if (pruned === lines.length) status = "pruned";
-    this.set(thing, "g", thing.g, "data-s", status + (hot ? " hot" : ""));
-    const one = lines.length === 1, text = !sent ? "" : one ? brief(this.film, v) : came >= 0 ? brief(this.film, came) : `${sent}/${lines.length}`;
-    if (thing.said === text) return;
+    for (const part of ["g", "top"]) this.set(thing, part, thing[part], "data-s", status + hot + (sent && level < 0 ? " zero" : ""));
+    if (sent) this.set(thing, "g", thing.g, "style", weight(level));
+    const one = lines.length === 1, state = one ? last : came, [, v, after] = state ?? [0, -1, -1];
+    const text = !sent ? "" : !state ? `${sent}/${lines.length}` : brief(film, v) + (after < 0 ? "" : ` \u2192 ${brief(film, after)}`);
+    this.fill(thing, text, film.values[after < 0 ? v : after], one ? 0 : Math.max(30, 13 + 6.6 * text.length));
+  }
+
+  /** Write into a label: its text, and of many numbers their heat strip. A `wide` of 0 leaves its width. */
+  fill(thing, text, item, wide = 0) {
+    if (thing.said === text && thing.item === item) return;
     thing.said = thing.text.textContent = text;
+    thing.item = item;
     thing.pill.style.display = text ? "" : "none";
-    if (!one) {
-      const w = Math.max(30, 13 + 6.6 * text.length);
-      thing.pill.firstChild.setAttribute("x", -w / 2);
-      thing.pill.firstChild.setAttribute("width", w);
-    }
+    const pictured = hasStrip(item), w = wide ? wide + (pictured ? STRIP + 5 : 0) : thing.w;
+    thing.box.setAttribute("x", -w / 2);
+    thing.box.setAttribute("width", w);
+    thing.text.setAttribute("x", pictured ? -(STRIP + 5) / 2 : 0);
+    thing.strip.innerHTML = pictured ? strip(item, w / 2 - STRIP - 7, -6, STRIP, 12) : "";
   }
 
   make_units(id) {
     const [u, cx, cy] = this.things.units[id], unit = this.film.units[u];
     const g = s("g", { class: "agl-unit", "data-thing": u, transform: `translate(${cx} ${cy})` }), thing = { g, boxes: [] };
-    unit.boxes.forEach(([t, x, y, w, hh]) => {
-      const { name, leaf, shape: dims, grad } = this.film.tensors[t], array = dims.length > 0;
-      const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 17 : 0), class: `agl-name${array ? " agl-left" : ""}` }, name.length > 36 ? `${name.slice(0, 20)}\u2026${name.slice(-14)}` : name),
-        value: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 32 : 24.5), class: `agl-val${array ? " agl-left" : ""}` }),
+    unit.boxes.forEach(([t, x, y, w, hh], nr) => {
+      const { name, leaf, shape: dims, grad, hooks } = this.film.tensors[t], count = dims.reduce((a, b) => a * b, 1), pictured = count > 4 || !count;
+      const left = pictured ? " agl-left" : "", middle = x + (pictured ? 10 : w / 2);
+      const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: middle, y: y + (name ? 17 : 0), class: `agl-name${left}` }, name.length > 36 ? `${name.slice(0, 20)}\u2026${name.slice(-14)}` : name),
+        value: s("text", { x: middle, y: y + (name ? 32 : 24.5), class: `agl-val${left}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
+      if (!grad) box.g.classList.add("agl-off-grad");
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));
       const why = unit.node < 0 && this.stage.why?.(t);
       if (why) box.g.append(s("text", { x: x + w + 5, y: y + hh / 2 + 3.5, class: "agl-cap agl-left agl-why" }, why));
-      else if (leaf && !unit.fed) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
+      else if (leaf && !unit.fed) box.g.append(s("text", { x: x + (hooks.length ? 10 : 1), y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
+      if (unit.ignored.includes(nr)) box.g.append(s("text", { x: x + w / 2 + 6, y: y + hh + 12, class: "agl-cap agl-left agl-ignored" }, "ignored"));
       if (hh > 50) {
         box.g.append(s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));
-        box.grad = s("text", { x: x + w / 2, y: y + 52, class: "agl-grad" });
-        box.g.append(box.grad);
+        box.grad = s("text", { y: y + 52, class: "agl-grad" });
+        box.strip = s("g", { class: "agl-thumb" });
+        box.g.append(box.grad, box.strip);
       }
       box.version = s("text", { ...(unit.fed ? { x: x - 5, y: y + hh / 2 + 3 } : { x: x + w - 1, y: y - 4 }), class: "agl-cap agl-right" });
       box.g.append(box.name, box.value, box.thumb, box.version);
+      if (hooks.length) box.g.append(box.hook = hookMark(x, y));
       g.append(box.g);
       thing.boxes.push(box);
     });
     if (unit.node >= 0) {
-      const node = this.film.nodes[unit.node], [x, y, rx, ry] = unit.shape, round = node.kind !== "accumulate";
+      const node = this.film.nodes[unit.node], [x, y, rx, ry] = unit.shape, round = node.kind !== "accumulate", [[, bx, by, bw, bh] = []] = unit.boxes.slice(-1);
       thing.node = s("g", { class: "agl-grad-fn" });
+      if (!round && bh > 50) { // where it adds
+        const x0 = x - rx, x1 = bx + bw, y1 = by + 48.5, m = (x0 + x1) / 2;
+        thing.node.append(s("g", { class: "agl-joined" }, s("path", { d: `M${x0} ${y}C${m} ${y} ${m} ${y1} ${x1 + 5} ${y1}` }), s("path", { d: `M${x1} ${y1}l7 -3.5v7z` })));
+      }
       if (unit.boxes.length && round) {
-        const [, bx, , bw] = unit.boxes[unit.boxes.length - 1];
         thing.node.append(s("path", { d: `M${bx + bw} ${y}H${x - rx}`, class: "agl-link" }));
       }
       thing.node.append(round ? s("ellipse", { cx: x, cy: y, rx, ry, class: "agl-node" }) : s("path", { d: `M${x} ${y - ry}L${x + rx} ${y}L${x} ${y + ry}L${x - rx} ${y}z`, class: "agl-node" }));
@@ -516,12 +643,24 @@ export class Graph {
         thing.node.append(s("text", { x, y: y + 4, class: "agl-label" }, name, s("tspan", { class: "agl-dim" }, number ?? "")));
       } else thing.node.append(s("text", { x, y: y + 4.5, class: "agl-label agl-plus" }, "+="), s("text", { x, y: y - ry - 5, class: "agl-cap" }, "AccumulateGrad"));
       if (round && this.stage.madeIn?.(unit.node)) thing.node.append(s("ellipse", { cx: x, cy: y, rx: rx - 3.5, ry: ry - 3.5, class: "agl-ring" }));
-      if (node.kind === "function") thing.node.append(s("g", { class: "agl-own", transform: `translate(${x - rx * 0.8} ${y - ry * 0.9})` }, s("circle", { r: 7.5 }), s("text", { y: 3.5 }, "\u0192")));
-      thing.badge = s("g", { class: "agl-badge", transform: round ? `translate(${x + rx * 0.74} ${y - ry * 0.98})` : `translate(${x + rx + 14} ${y})` });
+      thing.dead = node.dead.map((_, j) => s("g", { class: "agl-dead" }, s("path", { d: `M${x - rx * 0.82 + 15 * j} ${y - ry * 0.55}V${y - ry - 7}`, class: "agl-bline" }), stopSign(x - rx * 0.82 + 15 * j, y - ry - 7)));
+      if (node.saved.length) thing.kept = s("rect", { x: x - rx * 0.74 - 4, y: y + ry * 0.66 - 3, width: 8, height: 8, class: "agl-kept" });
+      thing.node.append(...thing.dead, ...(thing.kept ? [thing.kept] : []));
+      if (node.kind === "function") thing.node.append(s("g", { class: "agl-own", transform: `translate(${x + rx * 0.8} ${y + ry * 0.9})` }, s("circle", { r: 7.5 }), s("text", { y: 3.5 }, "\u0192")));
+      thing.badge = s("g", { class: "agl-badge", transform: round ? `translate(${x + rx * 0.74} ${y - ry * 0.98})` : `translate(${x + rx + 4} ${y + (unit.heap.length ? 17 : 0)})` });
+      thing.aside = !round;
       thing.badgeText = s("text", { y: 3.5 });
       thing.badgeBox = s("rect", { y: -7.5, height: 15, rx: 7.5 });
       thing.badge.append(thing.badgeBox, thing.badgeText);
-      thing.node.append(thing.badge);
+      thing.labels = ["heap", "seed"].filter((name) => unit[name].length).map((name) => {
+        const [lx, ly, w] = unit[name], one = { name, g: s("g", { class: `agl-at agl-${name}`, transform: `translate(${lx} ${ly})` }), ...labelParts(w) };
+        one.pill = one.g;
+        one.box.setAttribute("rx", 3);
+        if (name === "seed") one.g.append(s("path", { d: `M${-w / 2} 0h-18`, class: "agl-seed-line" }), s("path", { d: `M${-w / 2 - 25} 0l9 -4.5v9z`, class: "agl-seed-head" }));
+        one.g.append(...one.parts, name === "seed" ? s("text", { class: "agl-cap", y: -13 }, name) : s("text", { class: "agl-cap agl-left", x: w / 2 + 4, y: 3.5 }, "sum"));
+        return one;
+      });
+      thing.node.append(thing.badge, ...thing.labels.map((label) => label.g));
       g.append(thing.node);
     }
     return thing;
@@ -534,32 +673,44 @@ export class Graph {
       const tensor = film.tensors[box.t], state = ghost ? undefined : at(tensor.tl, Math.min(k, unit.until));
       const now = k <= unit.until && film.subject[k] === box.t || (kind === "node" && film.focus[k] === unit.node);
       this.set(box, "g", box.g, "data-now", now && !ghost ? "1" : "0");
+      if (box.hook) this.set(box, "hook", box.hook, "data-s", !tensor.hooks.some((since) => since <= k) ? "none" : kind === "hook" && film.focus[k] === unit.node ? "now" : "set");
       if (box.state === state) continue;
       box.state = state;
       const [v, version, grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
-      const item = film.values[v];
+      const item = film.values[v], [x, y, w] = box.at;
       box.value.textContent = v < 0 ? "" : brief(film, v);
       box.name.style.display = state === undefined ? "none" : "";
-      box.thumb.innerHTML = item?.shape ? thumb(item, box.at[0] + box.at[2] - 35, box.at[1] + 6, 28) : "";
+      box.thumb.innerHTML = hasStrip(item) ? strip(item, x + w - 35, y + 6, 28, 28) : "";
       box.version.textContent = version ? `version ${version}` : "";
       if (box.grad) {
         const shown = state !== undefined && (tensor.leaf || retains);
         box.grad.textContent = shown ? (grad < 0 ? ".grad None" : `.grad ${brief(film, grad)}`) : "";
         box.grad.setAttribute("data-set", grad < 0 ? "0" : "1");
+        const pictured = shown && hasStrip(film.values[grad]);
+        box.grad.setAttribute("x", x + (pictured ? (w - STRIP - 5) / 2 : w / 2));
+        box.strip.innerHTML = pictured ? strip(film.values[grad], x + w - STRIP - 7, y + 42.5, STRIP, 12) : "";
       }
     }
     if (!thing.node) return;
     const node = film.nodes[unit.node], state = at(node.tl, k);
     const [status, arrived, of] = state === undefined ? ["ghost", 0, 0] : film.states[state];
     const now = film.focus[k] === unit.node;
-    this.set(thing, "node", thing.node, "data-s", status + (now ? " now" : ""));
-    const badge = status === "waiting" ? (of > 1 ? `${arrived}/${of}` : "") : { ready: "ready", done: "\u2713", error: "!" }[status] ?? "";
+    this.set(thing, "node", thing.node, "data-s", status + (now ? " now" : "") + (now && kind === "accumulate" ? " adds" : ""));
+    thing.dead.forEach((sign, j) => this.set(thing, `dead${j}`, sign, "data-s", film.states[at(node.dead[j][1], k)]?.[0] ?? "made"));
+    if (thing.kept) this.set(thing, "kept", thing.kept, "data-freed", film.states[at(node.panel, k)]?.saved === 0 ? "1" : "0");
+    for (const label of thing.labels) {
+      const index = at(node[label.name], k), [text, v] = index >= 0 ? film.states[index] : [-1, -1];
+      this.fill(label, film.strings[text] ?? "", film.values[v]);
+      this.set(label, "at", label.g, "data-now", index >= 0 && this.changed(node[label.name]) ? "1" : "0");
+    }
+    const badge = status === "waiting" ? (of > 0 ? `${arrived} of ${of}` : "") : { ready: "ready", done: "\u2713", error: "!" }[status] ?? "";
     if (thing.badgeWas !== badge) {
       thing.badgeWas = badge;
       thing.badge.style.display = badge ? "" : "none";
       thing.badgeText.textContent = badge;
-      const w = Math.max(15, 9 + 6.1 * badge.length);
-      thing.badgeBox.setAttribute("x", -w / 2);
+      const w = Math.max(15, 8 + 5.4 * badge.length);
+      thing.badgeBox.setAttribute("x", thing.aside ? 0 : -w / 2);
+      thing.badgeText.setAttribute("x", thing.aside ? w / 2 : 0);
       thing.badgeBox.setAttribute("width", w);
     }
   }

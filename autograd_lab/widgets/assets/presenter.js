@@ -9,7 +9,7 @@ const KEYS = [
   ["\u2192 \u2190", "next, previous event"], ["Page Down, Page Up", "next, previous node (a clicker's buttons)"], ["Space", "play, pause"],
   ["Home, End", "to the beginning, to the end"], ["P or F", "presenter: full screen and large type"],
   ["C, B or .", "curtain over the numbers"], ["1 \u2026 9", "choose an offered answer"], ["Enter", "commit an answer, go on"],
-  ["\u2191 \u2193", "in the graph: along an edge, to what a box is made of or used by"], ["[ ]", "in the graph: to the box before, after"],
+  ["\u2191 \u2193", "in the graph: along an edge, to what a box is made of or used by"], ["[ ]", "in the graph: to the box before, after"], ["e E", "in the graph: to the next, previous edge of the box"],
   ["Enter, + \u2212", "in the graph: open, close a group"], ["/ n N", "in a large graph: find, next, previous match"],
   ["?", "this list"], ["Esc", "close, leave full screen, back to the notebook"],
 ];

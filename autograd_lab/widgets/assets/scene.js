@@ -19,8 +19,9 @@ class Container {
 }
 
 export class Scene {
-  /** The picture of a film with the groups of the set `opened` open; scene.py says what `document()` holds. */
-  constructor(film, opened) {
+  /** The picture of a film with the groups of the set `opened` open, and without the `hidden` units; scene.py says what `document()` holds. */
+  constructor(film, opened, hidden = new Set()) {
+    this.hidden = hidden;
     this.film = film;
     this.units = film.units;
     this.groups = film.groups;
@@ -37,6 +38,8 @@ export class Scene {
       const { parent } = this.groups[g];
       if (parent >= 0) this.first[parent] = Math.min(this.first[parent], this.first[g]);
     }
+    this.live = this.groups.map(() => !hidden.size); // groups that hold something to be seen
+    this.units.forEach(({ group }, u) => { if (!hidden.has(u)) for (let g = group; g >= 0; g = this.groups[g].parent) this.live[g] = true; });
     this.containers = new Map();
     this.routes = new Map();
     this.fill();
@@ -54,10 +57,10 @@ export class Scene {
   document() {
     const whole = this.containers.get(-1), groups = [], units = [], pills = new Pills();
     this.closed.forEach((closed, g) => {
-      if (closed === -1 || closed === g) groups.push([g, ...this.box(-1 - g).map(near), closed < 0 ? 1 : 0]);
+      if (this.live[g] && (closed === -1 || closed === g)) groups.push([g, ...this.box(-1 - g).map(near), closed < 0 ? 1 : 0]);
     });
     this.units.forEach((unit, u) => {
-      if (this.seen(u) === u) units.push([u, ...this.containers.get(unit.group).point("item", u).map(near)]);
+      if (this.seen(u) === u && !this.hidden.has(u)) units.push([u, ...this.containers.get(unit.group).point("item", u).map(near)]);
     });
     const lines = { forward: this.lines("forward"), backward: this.lines("backward") }, ends = this.ends(lines);
     for (const [u, x, y] of units) {
@@ -69,10 +72,7 @@ export class Scene {
       [ends[kind][2 * i], ...way.map(([x, y]) => [x + side, y]), ends[kind][2 * i + 1]]);
     const forward = points("forward", -SIDE).map((p, i) => ({ lines: lines.forward[i][2], p: p.flat().map(near) }));
     const backward = points("backward", SIDE).map((p, i) => {
-      const which = lines.backward[i][2];
-      let width = this.film.backward[which[0]].w;
-      if (which.length > 1) width = which.some((line) => this.film.backward[line].w) ? BUNDLE : 0;
-      const pill = pills.put(p, width).map(near);
+      const which = lines.backward[i][2], width = this.label(which), pill = pills.put(p, width).map(near);
       return { lines: which, p: [...p].reverse().flat().map(near), pill: [...pill, width] };
     });
     return { size: [near(whole.width), near(whole.height)], units, groups, forward, backward };
@@ -90,17 +90,18 @@ export class Scene {
     this.containers.set(-1, new Container());
     const things = [];
     this.closed.forEach((closed, g) => {
+      if (!this.live[g]) return;
       if (closed < 0) this.containers.set(g, new Container());
       if (closed === -1 || closed === g) things.push([this.first[g], 0, -1 - g]);
     });
-    this.units.forEach((_, u) => { if (this.seen(u) === u) things.push([u, 1, u]); });
+    this.units.forEach((_, u) => { if (this.seen(u) === u && !this.hidden.has(u)) things.push([u, 1, u]); });
     for (const [, , thing] of things.sort(byNumbers)) this.containers.get(this.parent(thing)).items.push(thing);
   }
 
   connect() {
     for (const line of [...this.film.forward, ...this.film.backward]) {
       const source = this.seen(line.u), target = this.seen(line.v), key = this.key(source, target);
-      if (source === target || this.routes.has(key)) continue;
+      if (source === target || this.routes.has(key) || this.gone(line)) continue;
       const legs = this.route(source, target);
       this.routes.set(key, legs);
       for (const [where, ...leg] of legs) where.legs.push([...leg, source]);
@@ -115,6 +116,9 @@ export class Scene {
       }
     }
   }
+
+  /** Whether a line has a hidden end. */
+  gone({ u, v }) { return this.hidden.has(u) || this.hidden.has(v); }
 
   /** A number for a pair of things. */
   key(source, target) { return (source + this.groups.length) * 2 ** 24 + target + this.groups.length; }
@@ -188,12 +192,18 @@ export class Scene {
     const found = new Map();
     this.film[kind].forEach((line, i) => {
       const source = this.seen(line.u), target = this.seen(line.v);
-      if (source === target) return;
+      if (source === target || this.gone(line)) return;
       const own = source >= 0 && target >= 0 ? i : source >= 0 ? -1 - (line.box ?? 0) : -1, key = own >= 0 ? own : -1 - (this.key(source, target) * 8 - own);
       if (found.has(key)) found.get(key)[2].push(i);
       else found.set(key, [source, target, [i]]);
     });
     return [...found.values()].map(([source, target, which]) => [source, target, which, this.way(source, target)]);
+  }
+
+  /** The width of the label on a line that stands for these lines of the film. */
+  label(which) {
+    const widths = which.map((line) => this.film.backward[line].w);
+    return which.length === 1 ? widths[0] : widths.some(Boolean) ? BUNDLE : 0;
   }
 
   way(source, target) {
@@ -222,7 +232,8 @@ export class Scene {
     }
     for (const [kind, thing, box, side, here] of sides.values()) {
       const [middle, edge, room, curve] = this.edge(kind, thing, box, side), count = here.length;
-      const step = count > 1 ? Math.min(26, room / (count - 1)) : 0;
+      const wide = Math.max(26, ...(kind === "backward" ? here.map(([, index]) => this.label(lines.backward[index][2]) + 6) : []));
+      const step = count > 1 ? Math.min(wide, room / (count - 1)) : 0;
       here.sort(byNumbers).forEach(([, index], i) => {
         const dx = (i - (count - 1) / 2) * step;
         let dy = 0;
@@ -262,10 +273,13 @@ class Pills {
   put(points, width) {
     const pieces = points.slice(1).map((b, i) => [points[i], b]).reverse();
     if (!width) return curvePoint(...pieces[0], 0.5);
-    for (const piece of pieces.slice(0, 4)) {
-      for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8]) {
-        const [x, y] = curvePoint(...piece, t), box = [x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11];
-        if (!this.hits(box)) { this.take(box); return [x, y]; }
+    const aside = width / 2 - 9; // a label need not have its middle on the line
+    for (const dx of aside > 0 ? [0, aside, -aside] : [0]) {
+      for (const piece of pieces.slice(0, 4)) {
+        for (const t of [0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8]) {
+          const [on, y] = curvePoint(...piece, t), x = on + dx, box = [x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11];
+          if (!this.hits(box)) { this.take(box); return [x, y]; }
+        }
       }
     }
     const [x, y] = curvePoint(...pieces[0], 0.5);

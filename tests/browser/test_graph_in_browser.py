@@ -1,0 +1,433 @@
+"""The drawn graph in real Chromium: that every step changes something, and that each thing that happens is seen."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from test_views_in_browser import Bare
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.tracing import Trace
+
+tensor = torch.tensor
+
+
+@pytest.fixture
+def bare(browser: Browser) -> Iterator[Callable[..., Bare]]:
+    made: list[Bare] = []
+
+    def make(**options: Any) -> Bare:
+        made.append(Bare(browser, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        errors = list(one.errors)
+        one.context.close()
+        assert not errors
+
+
+def first_pass() -> Trace:
+    w, x, b = tensor(2.0, requires_grad=True), tensor(3.0), tensor(1.0, requires_grad=True)
+    with lab.record() as trace:
+        y = w * x + b
+        y.backward()
+    return trace
+
+
+def diamond() -> Trace:
+    a = tensor(3.0, requires_grad=True)
+    with lab.record() as trace:
+        b = a + 1
+        d = b * b * b
+        d.backward()
+    return trace
+
+
+def vectors() -> Trace:
+    w = tensor([1.0, 2.0], requires_grad=True)
+    with lab.record() as trace:
+        z = w * tensor([3.0, 4.0])
+        z.backward(tensor([1.0, 0.5]))
+    return trace
+
+
+def matrices() -> Trace:
+    w, x = torch.full((3, 4), 0.5, requires_grad=True), torch.ones(4, 2)
+    with lab.record() as trace:
+        loss = torch.tanh(w @ x).sum()
+        loss.backward()
+    return trace
+
+
+def cut() -> Trace:
+    w, u = tensor(2.0, requires_grad=True), tensor(5.0, requires_grad=True)
+    with lab.record() as trace:
+        y = w * 3
+        z = y.detach()
+        with torch.no_grad():
+            s = w * w
+        (z * u + s * u + y).backward()
+    return trace
+
+
+def hooked() -> Trace:
+    w = tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        y = w * 3
+        y.register_hook(lambda g: g * 10)
+        y.retain_grad()
+        z = y * y
+        z.register_hook(lambda g: g * 2)
+        w.register_hook(lambda g: g - 1)
+        z.backward()
+    return trace
+
+
+def written() -> Trace:
+    a, w = tensor([1.0, 2.0], requires_grad=True), tensor(4.0, requires_grad=True)
+    with lab.record() as trace:
+        y = a * 2.0
+        y += 1.0
+        b = y.clone()
+        b[0] *= w
+        b.sum().backward()
+    return trace
+
+
+def again() -> Trace:
+    x = tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        y = x * x
+        z = y + y * x
+        z.backward(retain_graph=True)
+        z.backward()
+    return trace
+
+
+def some_inputs() -> Trace:
+    w, b = tensor(2.0, requires_grad=True), tensor(1.0, requires_grad=True)
+    with lab.record() as trace:
+        y = w * 3 + b
+        y.backward(inputs=[b])
+    return trace
+
+
+def higher() -> Trace:
+    x = tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        (g,) = torch.autograd.grad(x**3, x, create_graph=True)
+        g.backward()
+    return trace
+
+
+def failing() -> Trace:
+    x = tensor(2.0, requires_grad=True)
+    y = x * x
+    with lab.record() as trace:
+        y.backward()
+        with pytest.raises(RuntimeError):
+            y.backward()
+    return trace
+
+
+def failing_in_view() -> Trace:
+    x = tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        y = x * x
+        y.backward()
+        with contextlib.suppress(RuntimeError):
+            y.backward()
+    return trace
+
+
+def trained() -> Trace:
+    w = tensor(2.0, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with lab.record() as trace:
+        for _ in range(2):
+            optimizer.zero_grad()
+            (w * w).backward()
+            optimizer.step()
+    return trace
+
+
+def several_results() -> Trace:
+    w = tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    with lab.record() as trace:
+        a, b = w.split(2)
+        (a * b).sum().backward()
+    return trace
+
+
+def of_pytorch() -> Trace:
+    real = pytest.importorskip("torch")
+    with lab.record_torch() as trace:
+        w = real.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        y = (w * 2).detach()
+        z = w * y
+        z.register_hook(lambda g: g * 2)
+        z.sum().backward()
+    return trace
+
+
+PROGRAMS = (
+    first_pass, diamond, vectors, matrices, cut, hooked, written, again, some_inputs, higher, failing, failing_in_view, trained, several_results,
+    of_pytorch,
+)  # fmt: skip
+
+STEPS = """() => {
+  const range = document.querySelector(".agl-range"), last = Number(range.max), found = [];
+  const drawn = () => [...document.querySelectorAll(".agl-svg > g > g")].map((e) => e.outerHTML).join("");
+  const beside = () => [".agl-mode", ".agl-phases", ".agl-leaves", ".agl-code"].map((c) => document.querySelector(c).innerHTML).join("");
+  for (let k = 0; k <= last; k++) {
+    range.value = k;
+    range.dispatchEvent(new Event("input"));
+    found.push([drawn(), beside()]);
+  }
+  return found.map(([a, b], k) => [k && a === found[k - 1][0], k && b === found[k - 1][1]]);
+}"""
+
+
+BESIDE = {"backward": "the graph was made before the recording, and is drawn when its messages are counted"}
+"""Steps after which the graph may look as before, and why; the lit line or the phase has changed even then."""
+
+
+def fitted(one: Bare, trace: Trace) -> Page:
+    """The stepper with the whole graph in view."""
+    page = one.show(lab.step(trace))
+    page.get_by_role("button", name="Fit").click()
+    return page
+
+
+@pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
+def test_every_step_changes_what_is_drawn(bare, make):
+    trace = make()
+    page = fitted(bare(size=(1440, 1400)), trace)
+    kinds = ["start", *(e["k"] for e in trace.events)]
+    for k, (graph, beside) in enumerate(page.evaluate(STEPS)):
+        assert not graph or (kinds[k] in BESIDE and not beside), f"step {k}, {kinds[k]}, changes nothing"
+
+
+def go(page: Page, k: int) -> None:
+    page.locator(".agl-range").fill(str(k))
+
+
+def step_of(trace: Trace, kind: str, nr: int = 0) -> int:
+    return [k for k, e in enumerate(trace.events, 1) if e["k"] == kind][nr]
+
+
+def visible(page: Page, selector: str) -> list[str]:
+    """The texts of the labels that are shown."""
+    return [text for one in page.locator(selector).all() if one.is_visible() and (text := one.text_content())]
+
+
+def test_the_seed_is_seen_to_arrive(bare):
+    trace = first_pass()
+    page = fitted(bare(), trace)
+    k = step_of(trace, "seed")
+    go(page, k - 1)
+    assert visible(page, ".agl-seed .agl-num") == []
+    go(page, k)
+    assert visible(page, ".agl-seed .agl-num") == ["1"]
+    assert (
+        page.evaluate("""() => {
+      const seed = document.querySelector(".agl-seed"), node = seed.closest(".agl-unit").querySelector(".agl-node").getBoundingClientRect();
+      return Math.abs(seed.querySelector(".agl-seed-head").getBoundingClientRect().left - node.right); }""")
+        < 4
+    )
+
+
+def test_the_sum_stands_at_the_node_that_waits(bare):
+    trace = diamond()
+    page = fitted(bare(), trace)
+    first, second = (
+        k for k, e in enumerate(trace.events, 1) if e["k"] == "deliver" and e["of"] == 3 and e["arrived"] < 3
+    )
+    for k, sum_, waiting in ((first, "16", "1 of 3"), (second, "32", "2 of 3")):
+        go(page, k)
+        assert visible(page, ".agl-heap .agl-num") == [sum_]
+        assert waiting in visible(page, ".agl-badge")
+    go(page, len(trace))
+    assert visible(page, ".agl-heap .agl-num") == ["48"]
+
+
+def test_a_label_stays_at_its_place_when_the_sum_grows(bare):
+    """Numbers and heat strips lie inside their labels, at every step."""
+    outside = """() => [...document.querySelectorAll(".agl-pill, .agl-at, .agl-tensor")].filter((g) => {
+      if (g.getBoundingClientRect().width === 0) return false;
+      const box = g.querySelector("rect").getBoundingClientRect();
+      return [...g.querySelectorAll(".agl-num, .agl-val, .agl-name, .agl-grad, .agl-thumb rect")].some((e) => {
+        const r = e.getBoundingClientRect();
+        return r.width && (r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1 || r.bottom > box.bottom + 1); });
+    }).map((g) => g.textContent)"""
+    page = bare(size=(1440, 1000))
+    for trace in (vectors(), matrices(), hooked(), written(), several_results()):
+        shown = fitted(page, trace)
+        for k in range(len(trace) + 1):
+            go(shown, k)
+            assert shown.evaluate(outside) == [], k
+
+
+def test_lines_get_wider_and_deeper_with_their_gradient(bare):
+    x = tensor(1.0, requires_grad=True)
+    with lab.record() as trace:
+        y = x
+        for _ in range(8):
+            y = torch.sigmoid(y)
+        y.backward()
+    page = fitted(bare(size=(1440, 1400)), trace)
+    go(page, len(trace))
+    lines = page.locator(".agl-b .agl-bline").evaluate_all(
+        "all => all.map((e) => [e.getBoundingClientRect().top, parseFloat(getComputedStyle(e).strokeWidth), getComputedStyle(e).stroke]).sort((a, b) => b[0] - a[0])"
+    )
+    widths = [width for _, width, _ in lines]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 2.5 * widths[-1]
+    assert len({color for *_, color in lines}) >= 6
+    expect(page.locator(".agl-legend")).to_contain_text("its size: 1e-6 to 1")
+
+
+def test_what_is_cut_ignored_or_hooked_is_marked(bare):
+    trace = cut()
+    page = fitted(bare(size=(1440, 1000)), trace)
+    go(page, step_of(trace, "backward") - 1)
+    assert visible(page, ".agl-ignored") == []
+    go(page, len(trace))
+    assert visible(page, ".agl-ignored") == ["ignored"] * 3
+    assert page.locator(".agl-f .agl-cut").count() == 1
+    assert page.locator(".agl-dead[data-s=pruned] .agl-stop").count() == 3
+    grey = page.locator(".agl-off-grad .agl-box").evaluate_all(
+        "all => new Set(all.map((e) => getComputedStyle(e).fill)).size"
+    )
+    assert grey == 1
+    assert page.locator(".agl-off-grad").count() == 3
+    trace = hooked()
+    page = fitted(bare(), trace)
+    k = step_of(trace, "hook")
+    go(page, k - 1)
+    assert "1" in visible(page, ".agl-seed .agl-num")
+    go(page, k)
+    assert page.locator(".agl-hook[data-s=now]").count() == 1
+    assert visible(page, ".agl-seed .agl-num") == ["1 \u2192 2"]
+
+
+def test_the_diamond_is_joined_to_grad_and_lights_when_it_adds(bare):
+    trace = first_pass()
+    page = fitted(bare(), trace)
+    k = step_of(trace, "accumulate")
+    wide = "all => all.map((e) => parseFloat(getComputedStyle(e).strokeWidth))"
+    go(page, k - 1)
+    before = page.locator(".agl-joined path:first-child").evaluate_all(wide)
+    go(page, k)
+    now = page.locator(".agl-joined path:first-child").evaluate_all(wide)
+    assert len(now) == 2
+    assert [b > a for a, b in zip(before, now, strict=True)].count(True) == 1
+    apart = page.evaluate("""() => [...document.querySelectorAll(".agl-unit:has(.agl-joined)")].map((unit) => {
+      const [line, box, grad, node] = [".agl-joined", ".agl-box", ".agl-grad", ".agl-node"].map((s) => unit.querySelector(s).getBoundingClientRect());
+      return [line.left - box.right, line.right - node.left, Math.max(0, grad.top - line.bottom, line.bottom - grad.bottom)].map(Math.abs); })""")
+    assert max(max(one) for one in apart) < 3  # from the diamond to the line of .grad
+
+
+def test_what_gets_no_gradient_can_be_hidden(bare):
+    trace = cut()
+    page = fitted(bare(size=(1440, 1400)), trace)
+    go(page, len(trace))
+    before, text = page.locator(".agl-tensor").count(), page.get_by_role("status").inner_text()
+    toggle = page.get_by_role("button", name="Hide what gets no gradient")
+    expect(toggle).to_have_attribute("aria-pressed", "false")
+    toggle.press("Enter")
+    expect(toggle).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".agl-tensor").count() == before - 3
+    assert page.locator(".agl-off-grad").count() == 0
+    for k in range(len(trace) + 1):  # and the steps that are about a hidden one are shown
+        go(page, k)
+    assert page.get_by_role("status").inner_text() == text
+    toggle.click()
+    assert page.locator(".agl-tensor").count() == before
+    page = fitted(bare(), chain_without_constants())
+    assert page.get_by_role("button", name="Hide what gets no gradient").count() == 0
+
+
+def chain_without_constants() -> Trace:
+    x = tensor(1.0, requires_grad=True)
+    with lab.record() as trace:
+        torch.sigmoid(x).backward()
+    return trace
+
+
+def test_every_node_and_edge_says_a_line_when_pointed_at(bare):
+    trace = diamond()
+    page = fitted(bare(), trace)
+    go(page, len(trace))
+    said = page.evaluate("""() => [...document.querySelectorAll(".agl-unit, .agl-f, .agl-b")].map((g) => {
+      (g.querySelector(".agl-hit, .agl-box") ?? g).dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+      return g.querySelector("title")?.textContent; })""")
+    assert all(said)
+    assert "gradient 16 from MulBackward0 #2 to MulBackward0 #1" not in said  # of 4: b * b is 16, so c gets 4
+    assert "gradient 4 from MulBackward0 #2 to MulBackward0 #1" in said
+    assert "b goes into MulBackward0 #1" in said
+    assert "1 goes into AddBackward0; no gradient comes back this way" in said
+    assert any(text.startswith("AddBackward0, done, b, value 4") for text in said)
+
+
+def test_edges_are_reached_by_keyboard_and_told_to_the_panels(bare):
+    trace = diamond()
+    page = fitted(bare(), trace)
+    go(page, len(trace))
+    page.locator(".agl-svg").focus()
+    page.keyboard.press("]")
+    page.keyboard.press("e")
+    spoken, ring = page.locator(".agl-graph .agl-hidden"), page.locator(".agl-cursor")
+    expect(spoken).to_have_text("gradient 48 from AddBackward0 to AccumulateGrad of a")
+    expect(ring).to_be_visible()
+    page.keyboard.press("e")
+    expect(spoken).to_have_text("a goes into AddBackward0")
+    page.keyboard.press("E")
+    expect(spoken).to_have_text("gradient 48 from AddBackward0 to AccumulateGrad of a")
+    page.keyboard.press("ArrowDown")
+    expect(spoken).to_contain_text("AddBackward0, done")
+    hit = page.locator(".agl-b", has_text="48").locator(".agl-pill rect")
+    hit.click()
+    expect(spoken).to_have_text("gradient 48 from AddBackward0 to AccumulateGrad of a")
+
+
+def test_saved_values_are_marked_until_they_are_freed(bare):
+    trace = diamond()
+    page = fitted(bare(), trace)
+    k = step_of(trace, "free")
+    go(page, k - 1)
+    assert page.locator(".agl-unit .agl-kept[data-freed='0']").count() == 2
+    go(page, k)
+    assert page.locator(".agl-unit .agl-kept[data-freed='1']").count() == 1
+    go(page, len(trace))
+    assert page.locator(".agl-unit .agl-kept[data-freed='1']").count() == 2
+
+
+@pytest.mark.parametrize("tall", [False, True], ids=["wide", "tall"])
+def test_the_map_is_never_over_the_graph(bare, tall):
+    x = tensor(1.0, requires_grad=True)
+    with lab.record() as trace:
+        if tall:
+            y = x
+            for _ in range(30):
+                y = y * 3
+        else:
+            y = sum(x * i for i in range(30))
+        y.backward()
+    page = bare(size=(1024, 700)).show(lab.step(trace))
+    go(page, len(trace) // 2)
+    apart = page.evaluate("""() => { const [map, svg] = [".agl-map", ".agl-svg"].map((s) => document.querySelector(s).getBoundingClientRect());
+      return map.width > 0 && (map.left >= svg.right || map.top >= svg.bottom); }""")
+    assert apart
+    for k in (1, len(trace)):  # what the step is about is wholly in view
+        go(page, k)
+        page.wait_for_timeout(400)
+        assert page.evaluate("""() => { const svg = document.querySelector(".agl-svg").getBoundingClientRect();
+          const now = document.querySelector('.agl-tensor[data-now="1"], .agl-grad-fn[data-s~=now]')?.getBoundingClientRect();
+          return !now || (now.left >= svg.left && now.right <= svg.right && now.top >= svg.top && now.bottom <= svg.bottom); }""")

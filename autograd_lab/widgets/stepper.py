@@ -21,7 +21,7 @@ from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
 
-from . import opening, still
+from . import levels, opening, still
 from .frames import film
 from .front import packed, style
 from .pictures import Pictures
@@ -46,6 +46,10 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     _whole_film: Record | None = None
     by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
 
+    level = traitlets.Enum(
+        levels.LEVELS, "all", help="how much the notebook shows; the reader may choose another"
+    ).tag(sync=True)
+
     def __init__(
         self,
         trace: Trace,
@@ -58,7 +62,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     ) -> None:
         for name in traits:
             if not self.has_trait(name):
-                raise TypeError(f"step() has no option {name!r}; it has by, mode, position, predict")
+                raise TypeError(f"step() has no option {name!r}; it has by, level, mode, position, predict")
         self.trace = trace
         self.run = run
         self._lock = RLock()
@@ -71,7 +75,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             self.is_complete = False
             head, steps = first
             shown = {"_film": encode(film(head) | {"coming": steps}), "_still": ""}
-        super().__init__(position=position, **shown, **traits)
+        super().__init__(position=position, **shown, **{"level": levels.now(), **traits})
         if first is None:
             self._open_quiz(predict, mode)
             if run is not None:

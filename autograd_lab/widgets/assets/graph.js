@@ -206,6 +206,7 @@ export class Graph {
     const [x, y, w, hh] = rect;
     for (const [name, value] of [["x", x - 6], ["y", y - 8], ["width", w + 12], ["height", hh + 14]]) this.ring.setAttribute(name, value);
     this.spoken.textContent = this.describe(this.cursor);
+    this.stage.pick?.(this.cursor >= 0 ? { unit: this.cursor } : null);
   }
 
   /** A thing in words. */
@@ -258,12 +259,12 @@ export class Graph {
   drag() {
     let start = null;
     this.svg.addEventListener("pointerdown", (e) => {
-      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing]")];
+      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing]"), e.target.closest?.("[data-edge]")];
       this.svg.setPointerCapture(e.pointerId);
     });
     this.svg.addEventListener("pointermove", (e) => {
       if (!start || Math.hypot(e.clientX - start[0], e.clientY - start[1]) < 3) return;
-      start[4] = null;
+      start[4] = start[5] = null;
       this.free = true;
       const scale = this.camera.scale * (this.magnify ?? 1) * zoomed(this.root);
       this.camera.x = start[2] - (e.clientX - start[0]) / scale;
@@ -272,8 +273,9 @@ export class Graph {
     });
     this.svg.addEventListener("pointercancel", () => { start = null; });
     this.svg.addEventListener("pointerup", () => {
-      const clicked = start?.[4];
+      const clicked = start?.[4], edge = start?.[5]?.getAttribute("data-edge");
       start = null;
+      if (edge) this.stage.pick?.({ edge: Number(edge) });
       if (!clicked) return;
       const thing = Number(clicked.getAttribute("data-thing"));
       if (thing < 0) this.toggle(-1 - thing);
@@ -443,8 +445,8 @@ export class Graph {
   }
 
   make_backward(id) {
-    const { p, pill: [x, y, w] } = this.things.backward[id];
-    const thing = { g: s("g", { class: "agl-b" }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
+    const { p, lines, pill: [x, y, w] } = this.things.backward[id];
+    const thing = { g: s("g", { class: "agl-b", "data-edge": lines.length === 1 ? lines[0] : undefined }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
     const line = s("path", { class: "agl-bline" });
     Object.assign(thing, this.long(line, p, 7));
     thing.g.append(line, s("path", { d: head(p), class: "agl-bhead" }), thing.pill);

@@ -7,6 +7,7 @@ import { button, focusable, h, icon } from "./dom.js";
 import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
 import { Graph } from "./graph.js";
+import { Level } from "./levels.js";
 import { Panels, REASONS } from "./panels.js";
 import { Quiz } from "./predict.js";
 import { Presenter } from "./presenter.js";
@@ -22,6 +23,7 @@ class Stage {
     this.film = film;
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.wanted = model.get("position") > this.k ? model.get("position") : null; // a step that is still on its way
+    this.level = new Level(this);
     this.graph = new Graph(this);
     this.editor = new Editor(this);
     this.panels = new Panels(this);
@@ -29,6 +31,7 @@ class Stage {
     this.quiz = new Quiz(this);
     this.presenter = new Presenter(this);
     this.build();
+    this.relevel();
     this.quiz.watch(this.graph.svg);
     el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
@@ -49,7 +52,7 @@ class Stage {
     this.phases = ["forward", "backward"].map((name) => h("span", { class: `agl-phase agl-phase-${name}` }, name));
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
-    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
+    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.level.select, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
     this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
       this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
@@ -71,6 +74,20 @@ class Stage {
     this.graph.root.hidden = this.graph.lens.hidden = table;
     if (this.narration.isConnected) this.resize();
   }
+
+  /** Show as much as the level says. In the simple one a step is a node. */
+  relevel() {
+    const { name } = this.level, simple = name === "simple", { panels } = this;
+    this.level.select.value = name;
+    this.frame.setAttribute("data-level", name);
+    if (simple) this.view("Graph");
+    this.by.value = simple ? "node" : this.model.get("by") ?? "event";
+    panels.relevel(simple);
+    if (this.root.isConnected) this.resize();
+  }
+
+  /** What was chosen in the graph: a unit ({ unit }), an edge ({ edge }), or null. */
+  pick(what) { this.panels.pick(what); }
 
   /** Why a tensor has no history, in a word for its box; undefined where there is nothing to say. */
   why(t) {
@@ -125,7 +142,7 @@ class Stage {
       ArrowRight: () => this.move(1), ArrowLeft: () => this.move(-1), Home: () => this.go(0), End: () => this.go(this.film.steps),
       PageDown: () => this.go(stop(this.film, this.k, 1)), PageUp: () => this.go(stop(this.film, this.k, -1)),
       " ": on === "BUTTON" || on === "SELECT" ? null : () => this.toggle(),
-      Escape: () => this.root.closest(".jp-Notebook")?.focus(),
+      Escape: () => (this.panels.picked.what ? this.pick(null) : this.root.closest(".jp-Notebook")?.focus()),
     };
     const action = on === "SELECT" && event.key.startsWith("Arrow") ? null : keys[event.key];
     if (!action) return;
@@ -193,6 +210,7 @@ class Stage {
   /** Show step k. `travel`: whether the camera may glide and gradients ride. */
   show(k, travel = true) {
     const forward = k === this.k + 1;
+    if (k !== this.k) this.panels.picked.what = null; // the step says what to look at
     this.k = clamp(k, 0, this.film.steps);
     this.kind = this.film.kinds[this.film.kind[this.k]];
     this.quiz.look();
@@ -210,7 +228,7 @@ class Stage {
     const film = this.film, k = this.k, p = phase(film, k);
     const words = this.quiz.words(k) ?? say(film, k);
     if (this.narration.textContent !== words) this.narration.textContent = words;
-    this.count.textContent = `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`;
+    this.count.textContent = this.counted();
     this.range.value = k;
     this.range.setAttribute("aria-valuetext", `step ${k} of ${film.steps}, ${p.name}`);
     this.phases.forEach((el, i) => el.setAttribute("data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
@@ -223,6 +241,13 @@ class Stage {
     }
     this.panels.show(p);
     this.table.show();
+  }
+
+  /** Where we are: events, or nodes if these are all that is stepped by. */
+  counted() {
+    const { film, k } = this;
+    if (this.level.name === "simple" && !film.coming) return `${film.stops.filter((s) => s <= k).length} / ${film.stops.length}`;
+    return `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`;
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
@@ -243,7 +268,7 @@ class Stage {
     clearInterval(this.playing);
     clearTimeout(this.saving);
     this.graph.close();
-    for (const part of [this.quiz, this.presenter, this.editor]) part.close();
+    for (const part of [this.quiz, this.presenter, this.editor, this.level]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
     return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };

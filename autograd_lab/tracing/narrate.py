@@ -14,6 +14,11 @@ from .trace import Record, Trace
 Phrase = tuple[str, ...]
 
 
+def a_or_an(word: str) -> str:
+    """A word with its article: "an IndexError"."""
+    return f"an {word}" if word[:1] in "AEIOaeio" else f"a {word}"
+
+
 def narrate(trace: Trace, k: int) -> str:
     """What step `k` of `trace` did (1 is the first event; 0 says what is about to be seen)."""
     return fill(Narrator(trace).phrase(k))
@@ -444,8 +449,8 @@ class Narrator:
     def _error(self, e: Record) -> Phrase:
         where = f" in {self.nodes[e['n']]}" if e["n"] is not None else ""
         if e["n"] is None:
-            return ("The program stops with a {0}: {1}", e["type"], e["message"])
-        return ("The pass stops{0} with a {1}: {2}", where, e["type"], e["message"])
+            return ("The program stops with {0}: {1}", a_or_an(e["type"]), e["message"])
+        return ("The pass stops{0} with {1}: {2}", where, a_or_an(e["type"]), e["message"])
 
     def _done(self, e: Record) -> Phrase:
         filled = len(self.filled.get(e["p"], ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import re
 
@@ -220,3 +221,56 @@ def test_the_choice_is_kept_in_the_browser(browser, tmp_path):
     control.select_option("simple")  # as the notebook has it: nothing to remember
     assert tab.evaluate("localStorage.length") == 0
     context.close()
+
+
+def wrong_shape():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    return x @ torch.ones(3)
+
+
+def no_leaf():
+    x = torch.tensor([1.0, 2.0])
+    (x * 2).sum().backward()
+
+
+def not_one_number():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * 2).backward()
+
+
+def no_gradient_yet():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    x.grad.zero_()
+    return y
+
+
+def another_error():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    return x.sum() / nowhere  # noqa: F821
+
+
+STOPPED = {
+    wrong_shape: ("RuntimeError", "mend that line first"),
+    no_leaf: ("RuntimeError", "Set requires_grad=True"),
+    not_one_number: ("RuntimeError", "reduce it to one number"),
+    no_gradient_yet: ("AttributeError", "call backward()"),
+    another_error: ("NameError", "mend that line first"),
+}
+
+
+@pytest.mark.parametrize("level", ["simple", "all"])
+@pytest.mark.parametrize("program", STOPPED, ids=lambda f: f.__name__)
+def test_a_program_that_stops_before_backward_is_an_error_with_advice(bare, program, level):  # noqa: F811
+    with contextlib.suppress(Exception), lab.record() as trace:
+        program()
+    page = bare(size=(1024, 700)).show(lab.step(trace, level=level).last())
+    kind, advice = STOPPED[program]
+    expect(page.locator(".agl")).to_have_attribute("data-stopped", "")
+    expect(page.locator(".agl-say")).to_contain_text(kind)
+    rule = page.locator(".agl-rule")
+    expect(rule).to_contain_text("Your program stops here")
+    expect(rule.locator(".agl-fault")).to_contain_text(advice)
+    expect(rule.locator(".agl-fault")).to_be_in_viewport()
+    page.get_by_role("button", name="Step back").click()
+    assert page.locator(".agl").get_attribute("data-stopped") is None

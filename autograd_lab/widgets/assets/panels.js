@@ -68,6 +68,7 @@ export class Details {
     this.failures = grouped(d.failures);
     this.second = new Map(d.second);
     this.marks = grouped(d.marks);
+    this.advice = new Map((d.advice ?? []).map(([k, ...text]) => [k, text]));
   }
 
   /** The nodes that hold saved values at step k, newest first: [[node, [[tensor, version], ...], freed now], ...], and how many values. */
@@ -127,7 +128,6 @@ export class Panels {
     const { level, editor } = this.stage;
     this.engine.hidden = !level.has("queue");
     this.leafpane.hidden = simple && !editor.inputs.size;
-    this.rule.hidden = simple && !this.picked.what;
     if (this.tabs) this.tabs.hidden = !level.has("queue");
     if (!level.has("queue") && this.view === "engine") this.look("program");
     this.engineWas = this.ruleWas = null;
@@ -239,18 +239,18 @@ export class Panels {
     const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], kind = this.stage.kind, simple = this.stage.level.name === "simple";
     const { what } = this.picked;
     this.root.toggleAttribute("data-picked", Boolean(what));
-    this.rule.hidden = simple && !what;
+    this.rule.hidden = simple && !what && kind !== "error";
     if (this.rule.hidden) return;
     let html;
     if (what) html = this.picked.html(p);
     else if (kind === "hook" && this.details.hookAt.has(k)) html = this.hookText(k);
     else if (kind === "inplace") html = this.writeText(k);
-    else if (n >= 0) html = this.nodeText(n, p);
+    else if (kind === "error" && !(n >= 0 && p.name === "backward")) html = this.stoppedText(k);
+    else if (n >= 0) html = this.nodeText(n, p) + (kind === "error" ? this.adviceText(k) : "");
     else if (t >= 0) html = this.tensorText(t);
     else if (k === 0) {
       html = this.head("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else if (kind === "error") html = this.head("Stopped", "") + `<p class="agl-error">${escape(say(film, k))}</p>`;
-    else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
+    } else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
     if (sum && !what) {
       const [to, old, v, total] = sum, cards = [old, v, total].map((x) => card(film, "", x));
@@ -261,6 +261,15 @@ export class Panels {
     this.rule.innerHTML = this.ruleWas = html;
     this.rule.scrollTop = 0;
     if (focused) this.rule.focus(); // what had the focus is gone: the keys must go on working
+  }
+
+  /** The program stopped, and no node was at work: the error and what to do about it. */
+  stoppedText(k) { return this.head("Your program stops here", "") + `<p class="agl-error">${escape(say(this.film, k))}</p>${this.adviceText(k)}`; }
+
+  /** What lab.why says of the error. */
+  adviceText(k) {
+    const [caption, says, fix] = this.details.advice.get(k) ?? [];
+    return caption ? `<div class="agl-fault"><h4>${escape(caption)}</h4>${says ? `<p>${escape(says)}</p>` : ""}${fix ? `<p><b>To do:</b> ${escape(fix)}</p>` : ""}</div>` : "";
   }
 
   head(name, note, mark = "") {

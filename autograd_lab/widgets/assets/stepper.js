@@ -234,6 +234,7 @@ class Stage {
     this.phases.forEach((el, i) => el.setAttribute("data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
     this.phases[1].textContent = p.pass > 1 ? `backward ${p.pass}` : "backward";
     this.root.firstChild.setAttribute("data-phase", p.name);
+    this.root.firstChild.toggleAttribute("data-stopped", this.kind === "error");
     this.mode.textContent = film.coming && (k === film.steps || this.wanted !== null) ? "the steps after this one are on their way" : at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "";
     const end = k === film.steps && !film.coming;
     for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end]]) {

@@ -121,7 +121,10 @@ export class Panels {
     this.leavesHeight = this.leafpane.clientHeight;
   }
 
-  resize() { this.measure(); }
+  resize() {
+    this.measure();
+    if (this.lit || this.made) this.bring(this.made, this.lit, this.other);
+  }
 
   /** Show the panels of the stage's level. A table with inputs to change stays: it is what one plays with. */
   relevel(simple) {
@@ -204,7 +207,7 @@ export class Panels {
     const made = p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
     const other = !engine && p.name === "backward" && node?.src && node.src[0] !== source ? node.src : null, beside = String(other);
     if (lit === this.lit && made === this.made && beside === this.beside) return;
-    this.beside = beside;
+    [this.beside, this.other] = [beside, other];
     for (const row of [this.lit, this.made]) row?.removeAttribute("data-lit");
     made?.setAttribute("data-lit", "made");
     lit?.setAttribute("data-lit", "now");

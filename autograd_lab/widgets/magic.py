@@ -36,7 +36,7 @@ def load_ipython_extension(shell: Any) -> None:
 
     @magic_arguments()
     @argument("name", nargs="?", help="a variable for the stepper")
-    @argument("--by", choices=["event", "node"], default="event", help="what one step is")
+    @argument("--by", choices=["event", "node", "iteration"], default="event", help="what one step is")
     @argument(
         "--predict", nargs="?", const=True, metavar="KINDS", help="ask before showing (value,grad,shape,...)"
     )

@@ -44,7 +44,9 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     _film = traitlets.Unicode().tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     _whole_film: Record | None = None
-    by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
+    by = traitlets.Enum(["event", "node", "iteration"], "event", help="what Step and Play move by").tag(
+        sync=True
+    )
 
     level = traitlets.Enum(
         levels.LEVELS, "all", help="how much the notebook shows; the reader may choose another"
@@ -164,6 +166,14 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     def previous_node(self) -> Stepper:
         """Go back to where the previous node was made, or did its work."""
         return self.goto(next((s for s in reversed(self.film["stops"]) if s < self.position), 0))
+
+    def next_iteration(self) -> Stepper:
+        """Go to where the next iteration of the program's loop begins, or to the end."""
+        return self.goto(next((s for s in self.film["turns"] if s > self.position), len(self.trace)))
+
+    def previous_iteration(self) -> Stepper:
+        """Go back to where this iteration of the program's loop began, or the one before, or to the beginning."""
+        return self.goto(next((s for s in reversed(self.film["turns"]) if s < self.position), 0))
 
     # What is on screen.
 

@@ -270,7 +270,71 @@ def test_a_program_that_stops_before_backward_is_an_error_with_advice(bare, prog
     expect(page.locator(".agl-say")).to_contain_text(kind)
     rule = page.locator(".agl-rule")
     expect(rule).to_contain_text("Your program stops here")
-    expect(rule.locator(".agl-fault")).to_contain_text(advice)
-    expect(rule.locator(".agl-fault")).to_be_in_viewport()
+    expect(rule.locator(".agl-advice")).to_contain_text(advice)
+    expect(rule.locator(".agl-advice")).to_be_in_viewport()
     page.get_by_role("button", name="Step back").click()
     assert page.locator(".agl").get_attribute("data-stopped") is None
+
+
+def training(turns: int = 4) -> Trace:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(16, 2), torch.randn(16, 1)
+    with lab.record() as trace:
+        for _ in range(turns):
+            optimizer.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+    return trace
+
+
+@pytest.mark.parametrize("size", [(1024, 700), (1440, 900)], ids=lambda s: f"{s[0]}x{s[1]}")
+def test_a_training_loop_is_watched_by_iterations(bare, size):  # noqa: F811
+    stepper = lab.step(training())
+    begins = stepper.film["turns"]
+    page = bare(size=size).show(stepper.goto(begins[0]))
+    after = page.get_by_role("button", name="Next iteration")
+    losses = []
+    for begin in begins[1:]:
+        after.click()
+        expect(page.locator(".agl-count")).to_have_text(f"{begin} / {len(stepper.trace)}")
+        losses.append(page.locator(".agl-plot").first.locator(".agl-curve-says").inner_text())
+    assert losses == [f"{x:.4g}" for x in stepper.film["curves"]["loss"][: len(losses)]]
+    marks = page.locator(".agl-curve-now").first
+    before = marks.get_attribute("d")
+    page.locator(".agl-svg").focus()
+    page.keyboard.press("Shift+PageUp")
+    assert marks.get_attribute("d") != before
+    page.get_by_label("Step by").select_option("iteration")
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.locator(".agl-count")).to_have_text(f"{begins[-1]} / {len(stepper.trace)}")
+    assert page.locator(".agl-range").bounding_box()["width"] >= 60
+
+
+def test_the_map_covers_nothing_and_fit_can_be_read(bare):  # noqa: F811
+    page = bare(size=(1024, 700)).show(lab.step(training(), position=60))
+    graph, small = page.locator(".agl-svg").bounding_box(), page.locator(".agl-map").bounding_box()
+    assert small["y"] >= graph["y"] + graph["height"] - 1
+    page.get_by_role("button", name="Open all groups").click()
+    page.get_by_role("button", name="Fit graph").click()
+    page.wait_for_timeout(400)
+    scale = float(re.search(r"scale\(([\d.]+)\)", page.locator(".agl-svg > g").get_attribute("transform"))[1])
+    assert scale >= 0.4
+
+
+def test_long_names_are_cut_at_their_front(bare):  # noqa: F811
+    """`model.2.bias` and `model.4.bias` differ at their ends, in the leaf table and in the table of all values."""
+    page = bare(size=(1024, 700)).show(lab.step(training(2)).last())
+    page.get_by_role("tab", name="Table").click()
+    for name in ("model.2.bias", "model.4.bias"):
+        cell = page.locator(".agl-table [role=rowheader]", has_text=re.compile(f"^{name}$")).first
+        seen = cell.evaluate(
+            """(e) => { const text = e.querySelector("bdi").firstChild, range = document.createRange(), box = e.getBoundingClientRect();
+                 range.setStart(text, text.length - 6); range.setEnd(text, text.length);
+                 const end = range.getBoundingClientRect(); return end.left >= box.left - 1 && end.right <= box.right + 1; }"""
+        )
+        assert seen, name

@@ -31,10 +31,10 @@ export function phase(film, k) {
   return { name: p[i + 1], pass: p[i + 2], from: p[i], to: i + 3 < p.length ? p[i + 3] - 1 : film.steps };
 }
 
-/** The nearest stop after (direction 1) or before (-1) step k; the ends count as stops. */
-export function stop(film, k, direction) {
-  if (direction > 0) return film.stops.find((s) => s > k) ?? film.steps;
-  return film.stops.findLast((s) => s < k) ?? 0;
+/** The nearest of `stops` after (direction 1) or before (-1) step k; the ends count as stops. */
+export function stop(film, k, direction, stops = film.stops) {
+  if (direction > 0) return stops.find((s) => s > k) ?? film.steps;
+  return stops.findLast((s) => s < k) ?? 0;
 }
 
 /** The next step of the same kind as step k, going round; k itself if there is no other. */
@@ -131,12 +131,6 @@ export function fitScale(size, pane, margin = 18) {
 export function centre(target, length, view) {
   if (length <= view) return length / 2;
   return clamp(target, view / 2 - 24, length - view / 2 + 24);
-}
-
-/** How far the camera must go down so that a box comes clear of what covers the pane's lower right corner. */
-export function covered([x, y, w, h], [cx, cy, scale], pane, [wide, tall]) {
-  const down = (y + h - cy) * scale - pane[1] / 2 + tall;
-  return down > 0 && (x + w - cx) * scale > pane[0] / 2 - wide ? down / scale : 0;
 }
 
 /** Numbers like Python's rules.number: four significant digits, no trailing zeros. */

@@ -1,5 +1,5 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, covered, cull, fitScale, head, path, visiblePath } from "./core.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, fitScale, head, path, visiblePath } from "./core.js";
 import { brief, button, focusable, h, s, thumb, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
@@ -8,6 +8,7 @@ import { Scene } from "./scene.js";
 
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front
 const LONG = 3000; // a line this long is drawn only where it is in view
+const READABLE = 0.45; // a scale at which names can still be read
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 export class Graph {
@@ -136,7 +137,7 @@ export class Graph {
     this.large = this.film.units.length > 24 || this.film.groups.length > 0;
     this.bar = this.large ? new Finder(this) : null;
     this.map = this.large ? new MiniMap(this) : null;
-    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, ...(this.large ? [this.map.root] : []), this.spoken, this.legend());
+    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, this.spoken, h("div", { class: "agl-foot" }, this.legend(), ...(this.large ? [this.map.root] : [])));
     this.lens = h("span", { class: "agl-zoom" },
       button("Zoom out", ["\u2212"], () => this.zoom(0.8)), button("Zoom in", ["+"], () => this.zoom(1.25)),
       button("Fit graph", ["Fit"], () => this.fit()), button("Follow the active node", ["Follow"], () => this.follow()));
@@ -253,7 +254,14 @@ export class Graph {
     this.paint();
   }
 
-  fit() { this.mode = "fit"; this.free = false; this.stage.show(this.stage.k); }
+  /** The whole graph, as far as it can be read; asked once more, all of it. */
+  fit() {
+    this.all = this.mode === "fit" && !this.free && !this.all;
+    this.mode = "fit";
+    this.free = false;
+    this.stage.show(this.stage.k);
+  }
+
   follow() { this.mode = "follow"; this.free = false; this.stage.show(this.stage.k); }
 
   drag() {
@@ -306,7 +314,11 @@ export class Graph {
   /** Where the camera should be for this step: [x, y, scale]. */
   aim() {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
-    if (this.mode === "fit") return [w / 2, hh / 2, scale];
+    if (this.mode === "fit" && (scale >= READABLE || this.all)) return [w / 2, hh / 2, scale];
+    if (this.mode === "fit") {
+      const [x, y, uw, uh] = this.subject() ?? [w / 2, hh / 2, 0, 0], [wide, tall] = this.pane.map((v) => v / READABLE);
+      return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), READABLE];
+    }
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
     // Before the first step: where it will be.
     const unit = this.subject() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined);
@@ -317,7 +329,7 @@ export class Graph {
       x - margin > atX - view[0] / 2 && x + uw + margin < atX + view[0] / 2 &&
       y - margin > atY - view[1] / 2 && y + uh + margin < atY + view[1] / 2;
     const [cx, cy] = inside ? [atX, atY] : [centre(x + uw / 2, w, view[0]), centre(y + uh / 2, hh, view[1])];
-    return [cx, cy + (this.map ? covered(unit, [cx, cy, big], this.pane, this.map.covers.map((c) => c / (this.magnify ?? 1))) : 0), big];
+    return [cx, cy, big];
   }
 
   glide([x, y, scale]) {

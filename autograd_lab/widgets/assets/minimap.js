@@ -2,7 +2,7 @@
 import { clamp } from "./core.js";
 import { focusable, h, zoomed } from "./dom.js";
 
-const WIDE = 150, TALL = 110, THIN = 46; // at most so wide and tall; at least so much of either
+const WIDE = 150, TALL = 64, THIN = 40; // at most so wide and tall; at least so much of either
 
 export class MiniMap {
   constructor(graph) {
@@ -53,8 +53,6 @@ export class MiniMap {
     this.scale = [wide / size[0], tall / size[1]];
     this.canvas.width = wide * dpr;
     this.canvas.height = tall * dpr;
-    // Of the pane, with its border and a gap.
-    this.covers = [wide + 16, tall + 16];
     for (const el of [this.canvas, this.root]) { el.style.width = `${wide}px`; el.style.height = `${tall}px`; }
     const paint = this.canvas.getContext("2d"), style = getComputedStyle(this.root);
     paint.scale(dpr, dpr);

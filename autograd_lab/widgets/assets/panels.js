@@ -272,7 +272,7 @@ export class Panels {
   /** What lab.why says of the error. */
   adviceText(k) {
     const [caption, says, fix] = this.details.advice.get(k) ?? [];
-    return caption ? `<div class="agl-fault"><h4>${escape(caption)}</h4>${says ? `<p>${escape(says)}</p>` : ""}${fix ? `<p><b>To do:</b> ${escape(fix)}</p>` : ""}</div>` : "";
+    return caption ? `<div class="agl-advice"><h4>${escape(caption)}</h4>${says ? `<p>${escape(says)}</p>` : ""}${fix ? `<p><b>To do:</b> ${escape(fix)}</p>` : ""}</div>` : "";
   }
 
   head(name, note, mark = "") {

@@ -3,6 +3,7 @@
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { Room } from "./classroom.js";
 import { showCompare } from "./compare.js";
+import { Curves } from "./curves.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
@@ -30,6 +31,7 @@ class Stage {
     this.table = new Table(this);
     this.quiz = new Quiz(this);
     this.presenter = new Presenter(this);
+    this.curves = film.curves ? new Curves(this) : null;
     this.build();
     this.relevel();
     this.quiz.watch(this.graph.svg);
@@ -53,6 +55,7 @@ class Stage {
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
     this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.level.select, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
+    if (this.curves) this.graph.root.append(this.curves.root);
     this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
       this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
@@ -110,6 +113,8 @@ class Stage {
       up: button("Previous node", [icon("up"), h("span", {}, "node")], () => this.go(stop(film, this.k, -1))),
       down: button("Next node", [icon("down"), h("span", {}, "node")], () => this.go(stop(film, this.k, 1))),
       kind: button("Next event of this kind", [icon("kind")], () => this.go(sameKind(film, this.k))),
+      before: button("Previous iteration", [icon("up")], () => this.go(stop(film, this.k, -1, film.turns)), { title: "Previous iteration (Shift + Page Up)" }),
+      after: button("Next iteration", [icon("down"), h("span", {}, "iteration")], () => this.go(stop(film, this.k, 1, film.turns)), { title: "Next iteration (Shift + Page Down)" }),
     };
     const parts = [];
     for (let k = 0; k <= film.steps;) {
@@ -121,7 +126,7 @@ class Stage {
       style: `--agl-track: linear-gradient(90deg, ${parts.join(", ")})`, oninput: () => this.go(Number(this.range.value)) }));
     this.count = h("span", { class: "agl-count" });
     this.by = h("select", focusable({ "aria-label": "Step by", title: "What one step is", onchange: () => { this.model.set("by", this.by.value); this.save(); } }),
-      h("option", { value: "event" }, "by event"), h("option", { value: "node" }, "by node"));
+      h("option", { value: "event" }, "by event"), h("option", { value: "node" }, "by node"), ...(this.loops ? [h("option", { value: "iteration" }, "by iteration")] : []));
     this.by.value = this.model.get("by") ?? "event";
     this.speed = h("select", focusable({ "aria-label": "Speed", title: "Speed of Play", onchange: () => { if (this.playing) { this.toggle(); this.toggle(); } } }),
       ...SPEEDS.map(([value, text]) => h("option", { value }, text)));
@@ -130,6 +135,7 @@ class Stage {
     return h("div", { class: "agl-controls" },
       h("span", { class: "agl-set" }, b.first, b.back, b.step, b.play, b.last),
       h("span", { class: "agl-set" }, b.up, b.down, b.kind),
+      ...(this.loops ? [h("span", { class: "agl-set agl-loop" }, b.before, b.after)] : []),
       this.range, this.count, this.by, this.speed);
   }
 
@@ -138,9 +144,9 @@ class Stage {
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (this.presenter.key(event)) { event.preventDefault(); event.stopPropagation(); return; }
-    const on = event.target.tagName, keys = {
+    const on = event.target.tagName, stops = event.shiftKey && this.loops ? this.film.turns : this.film.stops, keys = {
       ArrowRight: () => this.move(1), ArrowLeft: () => this.move(-1), Home: () => this.go(0), End: () => this.go(this.film.steps),
-      PageDown: () => this.go(stop(this.film, this.k, 1)), PageUp: () => this.go(stop(this.film, this.k, -1)),
+      PageDown: () => this.go(stop(this.film, this.k, 1, stops)), PageUp: () => this.go(stop(this.film, this.k, -1, stops)),
       " ": on === "BUTTON" || on === "SELECT" ? null : () => this.toggle(),
       Escape: () => (this.panels.picked.what ? this.pick(null) : this.root.closest(".jp-Notebook")?.focus()),
     };
@@ -151,8 +157,12 @@ class Stage {
     action();
   }
 
+  /** Whether the program is a loop whose iterations can be stepped by. */
+  get loops() { return this.film.turns?.length > 1; }
+
   move(direction) {
-    this.go(this.by.value === "node" ? stop(this.film, this.k, direction) : this.k + direction);
+    const stops = { node: this.film.stops, iteration: this.film.turns }[this.by.value];
+    this.go(stops ? stop(this.film, this.k, direction, stops) : this.k + direction);
   }
 
   go(k) {
@@ -237,11 +247,12 @@ class Stage {
     this.root.firstChild.toggleAttribute("data-stopped", this.kind === "error");
     this.mode.textContent = film.coming && (k === film.steps || this.wanted !== null) ? "the steps after this one are on their way" : at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "";
     const end = k === film.steps && !film.coming;
-    for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end]]) {
+    for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end], ["before", k === 0], ["after", end]]) {
       this.buttons[name].setAttribute("aria-disabled", String(off));
     }
     this.panels.show(p);
     this.table.show();
+    this.curves?.show(k);
   }
 
   /** Where we are: events, or nodes if these are all that is stepped by. */

@@ -160,7 +160,7 @@ export class Table {
       const several = found.parts.length > 1 || found.hook;
       return `<span role="gridcell">${several ? `<small>${parts}${found.hook ? ", hook" : ""} =</small> ` : ""}<b>${text(found.sum)}</b></span>`;
     });
-    return `<span role="rowheader">${name ? escape(name) : '<i class="agl-dim">unnamed</i>'}</span><span role="gridcell">${escape(why && row.n < 0 ? why : what)}</span><span role="gridcell">${line}</span><span role="gridcell">${later ? "" : text(v)}</span>${adjoints.join("")}`;
+    return `<span role="rowheader"${name ? ` class="agl-tail" title="${escape(name)}"` : ""}>${name ? `<bdi>${escape(name)}</bdi>` : '<i class="agl-dim">unnamed</i>'}</span><span role="gridcell">${escape(why && row.n < 0 ? why : what)}</span><span role="gridcell">${line}</span><span role="gridcell">${later ? "" : text(v)}</span>${adjoints.join("")}`;
   }
 
   choose(i) {

@@ -104,7 +104,7 @@ class Narrator:
         op = node["op"].removeprefix("_")
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
-        names = _list([self._saved(item) for item in saved])
+        names = _list([self._saved(node, item) for item in saved])
         if node.get("compiled"):
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
@@ -384,7 +384,8 @@ class Narrator:
         node = self.trace.nodes[e["n"]]
         if node["kind"] == "function" and not node.get("compiled"):  # saved values without names
             return ("{0} has done its work and frees what it saved.", self.nodes[e["n"]])
-        names = _list([str(name) for name in e["saved"]])
+        called = {str(name): self.saved_name(node, name, t) for name, t, *_ in node["saved"]}
+        names = _list([called.get(str(name)) or str(name) for name in e["saved"]])
         return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)
 
     def _deliver(self, e: Record) -> Phrase:
@@ -489,14 +490,25 @@ class Narrator:
         found: int | None = self.versions.get((t, version), self.trace.tensors[t]["value"])
         return found
 
-    def _saved(self, item: list) -> str:
+    def saved_name(self, node: Record, name: str, t: int | None) -> str:
+        """What a learner calls a saved value: by the variable, or by the node that made it; the names in a rule are not theirs."""
+        tensor = None if t is None else self.trace.tensors[t]
+        if tensor is None or tensor["name"]:
+            return str(tensor["name"] if tensor else name)
+        if name == "result":
+            return "its result"
+        own = node["kind"] != "op" or node.get(
+            "compiled"
+        )  # named by the user's Function, or by the compiled code
+        return str(name) if own else self.tensors[t]
+
+    def _saved(self, node: Record, item: list) -> str:
         name, t, *version = item
         if t is None:
             return str(name)
-        tensor = self.trace.tensors[t]
-        shown = tensor["name"] or ("its result" if name == "result" else str(name))
+        tensor, shown = self.trace.tensors[t], self.saved_name(node, name, t)
         if is_number(tensor):
-            return shown
+            return str(tensor["name"] or name)
         v = self.value_at(t, version[0] if version else 0)
         value = None if v is None else self.trace.values[v]
         return (

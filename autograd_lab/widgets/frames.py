@@ -428,7 +428,7 @@ class Film:
                 value = (
                     -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0))
                 )
-                shown = tensor["name"] or name if tensor else name
+                shown = self.narrator.saved_name(node, name, t)
                 if tensor is not None and rules.is_number(tensor):
                     shown = ""
                 saved.append([shown, value, *(version or [0])])

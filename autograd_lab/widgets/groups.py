@@ -145,7 +145,7 @@ def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
         depth.append(depth[group["parent"]] + 1 if group["parent"] >= 0 else 0)
     seen = direct[-1] + inside[-1]
     found: list[int] = []
-    loop = any(group["name"] == OPTIMIZER for group in groups)
+    loop = any(group.get("name") == OPTIMIZER for group in groups)
     for level in range(max(depth, default=-1) + 1):
         here = [g for g, d in enumerate(depth) if d == level]
         if loop and not level:  # the iterations of a training loop: each a box, until one looks inside

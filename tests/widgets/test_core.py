@@ -100,16 +100,6 @@ def test_culling_and_camera(tmp_path):
         tmp_path, "return [[5, 100], [5, 1000], [990, 1000]].map(([x, w]) => core.centre(x, w, 400));"
     )
     assert centres == [50, 176, 824]
-    boxes = [
-        [0, 0, 50, 40],
-        [0, 120, 50, 40],
-        [-60, 120, 20, 40],
-        [0, 60, 50, 90],
-    ]  # clear, under, beside, with its end under
-    moves = run(
-        tmp_path, "return docs[0].map((box) => core.covered(box, [0, 0, 2], [400, 400], [180, 100]));", boxes
-    )
-    assert moves == [0, 110, 0, 100]
 
 
 def test_the_bundle_is_one_module_and_small(tmp_path):

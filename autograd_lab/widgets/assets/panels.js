@@ -321,7 +321,8 @@ export class Panels {
 
   tensorText(t) {
     const film = this.film, tensor = film.tensors[t], why = this.details.origins.get(t), kind = this.stage.kind;
-    let html = this.head(tensor.label, `${tensor.dtype}${tensor.shape.length ? `, ${shape(tensor.shape)}` : ""}`, REASONS[why] ? REASONS[why][0] : "");
+    const facts = [...(this.stage.level.has("all") ? [tensor.dtype] : []), ...(tensor.shape.length ? [shape(tensor.shape)] : [])];
+    let html = this.head(tensor.label, facts.join(", "), REASONS[why] ? REASONS[why][0] : "");
     const name = escape(tensor.label), grad = (k) => card(film, `${name}.grad`, film.states[at(tensor.tl, k)]?.[2] ?? -1);
     const set = kind === "grad" || kind === "retain" ? `${grad(this.stage.k - 1)}<span>\u2192</span>${grad(this.stage.k)}` : "";
     html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${set}</div>`;

@@ -238,7 +238,7 @@ class Stage {
     const film = this.film, k = this.k, p = phase(film, k);
     const words = this.quiz.words(k) ?? say(film, k);
     if (this.narration.textContent !== words) this.narration.textContent = words;
-    this.count.textContent = this.counted();
+    this.count.textContent = `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`;
     this.range.value = k;
     this.range.setAttribute("aria-valuetext", `step ${k} of ${film.steps}, ${p.name}`);
     this.phases.forEach((el, i) => el.setAttribute("data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
@@ -253,13 +253,6 @@ class Stage {
     this.panels.show(p);
     this.table.show();
     this.curves?.show(k);
-  }
-
-  /** Where we are: events, or nodes if these are all that is stepped by. */
-  counted() {
-    const { film, k } = this;
-    if (this.level.name === "simple" && !film.coming) return `${film.stops.filter((s) => s <= k).length} / ${film.stops.length}`;
-    return `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`;
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */

@@ -19,7 +19,8 @@ from autograd_lab.tracing.trace import Record
 
 from .export import destination
 from .frames import film
-from .svg import MOST_UNITS, svg
+from .svg import MOST_UNITS
+from .themed import themed
 
 PARTS = 12  # into which a large graph without modules is folded
 
@@ -32,7 +33,7 @@ class Drawing:
         drawn = film(trace)
         if len(drawn["units"]) > MOST_UNITS and not drawn["groups"]:
             drawn = film(_folded(trace))
-        self.svg = svg(drawn)
+        self.svg = themed(drawn)
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file, .svg or .png; ValueError for other endings."""

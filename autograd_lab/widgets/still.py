@@ -14,7 +14,7 @@ from autograd_lab.tracing import Trace
 from autograd_lab.tracing.narrate import Narrator, fill
 from autograd_lab.tracing.trace import Record
 
-from .svg import svg
+from .themed import themed
 
 #: Rows of the table; longer traces are truncated, the stepper shows them all.
 MOST_ROWS = 200
@@ -68,7 +68,7 @@ def html(
     note           an addition to the line between picture and table
     beside_widget  whether a stepper follows
     """
-    picture = base64.b64encode(svg(film, shown).encode()).decode("ascii")
+    picture = base64.b64encode(themed(film, shown).encode()).decode("ascii")
     rows = "".join(
         f"<tr><td>{k}</td><td>{escape(sentence).replace(_INSIDE, '<br>')}</td></tr>"
         for k, sentence in _rows(trace, shown)

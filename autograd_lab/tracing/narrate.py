@@ -492,9 +492,10 @@ class Narrator:
 
     def saved_name(self, node: Record, name: str, t: int | None) -> str:
         """What a learner calls a saved value: by the variable, or by the node that made it; the names in a rule are not theirs."""
-        tensor = None if t is None else self.trace.tensors[t]
-        if tensor is None or tensor["name"]:
-            return str(tensor["name"] if tensor else name)
+        if t is None:
+            return name
+        if self.trace.tensors[t]["name"]:
+            return str(self.trace.tensors[t]["name"])
         if name == "result":
             return "its result"
         own = node["kind"] != "op" or node.get(

@@ -338,3 +338,19 @@ def test_long_names_are_cut_at_their_front(bare):  # noqa: F811
                  const end = range.getBoundingClientRect(); return end.left >= box.left - 1 && end.right <= box.right + 1; }"""
         )
         assert seen, name
+
+
+def test_what_is_not_made_yet_tells_nothing(bare):  # noqa: F811
+    """Its numbers may be what is asked; its place may be known."""
+    trace = three_operations()
+    page = bare().show(lab.step(trace, position=2))
+    last = page.locator(".agl-unit[data-s=ghost]").last
+    last.evaluate(
+        "(e) => e.querySelector('.agl-node, .agl-box').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, pointerId: 1 }))"
+    )
+    page.locator(".agl-svg").evaluate(
+        "(e) => e.dispatchEvent(new PointerEvent('pointerup', { bubbles: true, pointerId: 1 }))"
+    )
+    rule = page.locator(".agl-picked")
+    expect(rule).to_contain_text("Not made yet")
+    assert not re.search(r"\d", rule.inner_text().replace("PowBackward0", ""))

@@ -29,14 +29,18 @@ export class Picked {
     return `<div class="agl-picked">${close}${edge === undefined ? this.unit(this.film.units[unit], phase) : this.edge(edge)}</div>`;
   }
 
-  unit({ node: n, boxes }, phase) {
+  unit({ node: n, boxes, since }, phase) {
     const { panels, film } = this, node = film.nodes[n];
+    if (since > panels.stage.k) return this.later(node && boxes.length ? node.label : film.tensors[boxes[0]?.[0]]?.label ?? node.label);
     if (!node) return panels.tensorText(boxes[0][0]) + this.made(boxes[0][0]);
     let html = panels.nodeText(n, phase);
     if (node.kind === "accumulate") html += boxes.length ? panels.readersText(boxes[0][0]) + panels.versionsText(boxes[0][0]) : "";
     else html += this.line(node.src);
     return html + this.waits(n, phase);
   }
+
+  /** What has not been made says nothing: its numbers may be what is asked. */
+  later(label) { return `${this.panels.head(label, "")}<p>Not made yet at this step.</p>`; }
 
   /** Where a tensor without a node was made. */
   made(t) {
@@ -73,6 +77,7 @@ export class Picked {
     const { panels, film } = this, { n, i: operand, u } = film.backward[i], node = film.nodes[n], target = film.nodes[film.units[u].node], k = panels.stage.k;
     const [is, v] = this.status(i), [to, rule] = node.rule[operand] ?? ["", ""], hidden = panels.stage.quiz.hidesRule(n);
     const index = at(node.panel, k), out = index === undefined ? undefined : film.states[index].out?.find(([operand_]) => operand_ === operand);
+    if (is === "ghost") return this.later(`${node.label} \u2192 ${target?.label ?? "?"}`);
     let html = panels.head(`${node.label} \u2192 ${target?.label ?? "?"}`, to ? `the way back to <i>${escape(to)}</i>` : "");
     if (is === "pruned") html += "<p>Nothing is sent here: no gradient is wanted behind it.</p>";
     else if (hidden) html += "<p>What goes along here is for you to say.</p>";

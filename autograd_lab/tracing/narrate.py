@@ -385,7 +385,7 @@ class Narrator:
         if node["kind"] == "function" and not node.get("compiled"):  # saved values without names
             return ("{0} has done its work and frees what it saved.", self.nodes[e["n"]])
         called = {str(name): self.saved_name(node, name, t) for name, t, *_ in node["saved"]}
-        names = _list([called.get(str(name)) or str(name) for name in e["saved"]])
+        names = _list(list(dict.fromkeys(called.get(str(name)) or str(name) for name in e["saved"])))
         return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)
 
     def _deliver(self, e: Record) -> Phrase:

@@ -28,6 +28,7 @@ def open_(browser, lab, last, size, level="all"):
     notebook = Notebook.open(browser, lab, [PROGRAM.format(level=level), last], size=size)
     notebook.page.evaluate("window.jupyterapp.shell.expandLeft()")
     notebook.run()
+    notebook.page.wait_for_selector(".agl .agl-primary", state="attached")
     notebook.page.evaluate("document.querySelector('.agl').scrollIntoView({ block: 'start' })")
     return notebook
 

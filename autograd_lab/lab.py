@@ -40,6 +40,13 @@ def step(what: Any, *inputs: Any, **options: Any) -> Any:
     return widgets.step(what, *inputs, **options)
 
 
+def level(name: str) -> None:
+    """How much the steppers made from now on show: "simple", "rules", "queue", "saved" or "all" (see widgets)."""
+    from . import widgets
+
+    widgets.level(name)
+
+
 def step_code(call: Any, *inputs: Any) -> Any:
     """Run a function of yours and step through it line by line, with its variables: `lab.step_code(y.backward)`.
 

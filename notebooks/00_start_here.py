@@ -47,6 +47,8 @@ import numpy
 import autograd_lab as torch
 from autograd_lab import datasets, lab
 
+lab.level("simple")  # graph, code, sentence: more comes when it is needed
+
 images, labels = datasets.digits()  # 8 x 8 pixels each, as 64 numbers: 0 is white, 1 is black
 random = numpy.random.RandomState(0)
 W1 = torch.tensor(random.randn(64, 20) / 8, requires_grad=True)

@@ -34,6 +34,8 @@ operations, knows = ..., ...  # fill in, then run
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("simple")  # graph, code, sentence: more comes when it is needed
+
 x = torch.tensor(2.0, requires_grad=True)
 with lab.record() as trace:
     y = (x + 1) * 3

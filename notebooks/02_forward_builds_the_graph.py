@@ -33,6 +33,8 @@ name, growth = ..., ...  # fill in, then run
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("rules")  # with the rule of each node
+
 x = torch.tensor(3.0, requires_grad=True)
 lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name(), "02.a")
 lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3), "02.b")

@@ -35,6 +35,8 @@ place_of_c, derivative, whole_number = ..., ..., ...  # fill in, then run
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("rules")  # with the rule of each node
+
 a = torch.tensor(2.0, requires_grad=True)
 c = torch.tensor(3.0)
 (_, (edge, _)) = (a * c).grad_fn.next_functions

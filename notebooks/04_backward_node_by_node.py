@@ -34,6 +34,8 @@ message_to_p, gradient = ..., ...  # fill in, then run
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("queue")  # with the ready queue
+
 p, q = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
 to_p, to_q = (p * q).grad_fn(torch.tensor(2.0))
 lab.reveal(message_to_p, to_p, "04.a")

@@ -36,6 +36,8 @@ import math
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("saved")  # with the saved values
+
 a = torch.tensor(2.0, requires_grad=True)
 with lab.record() as trace:
     b = a * a

@@ -33,6 +33,8 @@ detached, twice = ..., ...  # fill in, then run
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("saved")  # with the saved values
+
 a, b = torch.tensor(5.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
 (a * a.detach()).backward()
 for _ in range(2):

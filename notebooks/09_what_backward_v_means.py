@@ -34,6 +34,8 @@ each, drops = ..., ...  # fill in, then run
 import autograd_lab as torch
 from autograd_lab import lab
 
+lab.level("saved")  # with the saved values
+
 b = torch.zeros(1, 6, requires_grad=True)
 (torch.ones(2, 6) + b).sum().backward()
 lab.reveal(each, b.grad[0, 0], "09.a")

@@ -435,19 +435,20 @@ class Builder:
         grads = g if isinstance(g, list | tuple) else [g]
         self._event("pop", None, n=n, **_head(queue), g=[self._value(x) for x in grads])
 
-    def hooked(self, node, stage, before, after, nr=0) -> None:
+    def hooked(self, node, stage, before, after, nr=0, place=None) -> None:
         slot = {"slot": nr} if stage in ("tensor", "shared") else {}
         self._event(
-            "hook", None, n=self._known(node), stage=stage, **slot, before=[self._value(x) for x in before],
+            "hook", self._where(place)[0], n=self._known(node), stage=stage, **slot, before=[self._value(x) for x in before],
             after=[self._value(x) for x in after],
         )  # fmt: skip
 
-    def applied(self, node, slots, grads) -> None:
+    def applied(self, node, slots, grads, place=None) -> None:
         out = [
             self._value(g) if fn is not None else None
             for g, (fn, _) in zip(grads, node.next_functions, strict=False)
         ]
-        self._event("vjp", None, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
+        src = self._where(place)[0]
+        self._event("vjp", src, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
 
     def opened(self, node, part, lines, kept) -> None:
         """The lines that a compiled node ran, with the numbers they read and computed; `kept`: what it keeps for its backward."""

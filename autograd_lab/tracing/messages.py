@@ -10,7 +10,10 @@ themselves are noted, as they are at that moment: before user code receives a gr
 from __future__ import annotations
 
 import ctypes
+import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,52 @@ _ARRAY = np.ndarray
 LARGE = (
     1 << 16
 )  # arrays of at most this many numbers are copied; a larger one is summarized at once, as in a trace
+
+
+_LIBRARIES = "<frozen", *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}
+"""Where code lies that runs after the user's: an engine calls Python's own, too."""
+
+
+class LastLine:
+    """Finds the line at which the user's code that an engine calls comes back: its last one.
+
+    Python is asked (sys.settrace) while that code runs, and only if nobody else asks: a debugger or a measurement of coverage
+    goes on undisturbed, and the line is unknown.
+    """
+
+    def __init__(self, internal: tuple[str, ...]) -> None:
+        self.others = *internal, *_LIBRARIES
+        self.place: tuple[CodeType, int] | None = None
+        self.before: Any = None
+        self.asked = self._called  # one object: what is set is compared with it
+
+    def begin(self) -> None:
+        """The user's code is about to be called."""
+        self.place, self.before = None, sys.gettrace()
+        if self.before is None or isinstance(getattr(self.before, "__self__", None), LastLine):
+            sys.settrace(self.asked)
+
+    def end(self) -> tuple[CodeType, int] | None:
+        """It is back: from which place."""
+        if sys.gettrace() is self.asked:
+            sys.settrace(self.before)
+        return self.take()
+
+    def take(self) -> tuple[CodeType, int] | None:
+        """From which place user code came back last, if any did since this was asked."""
+        place, self.place = self.place, None
+        return place
+
+    def _called(self, frame: FrameType, event: str, what: Any) -> Any:
+        if frame.f_code.co_filename.startswith(self.others):
+            return None
+        frame.f_trace_lines = False
+        return self._back
+
+    def _back(self, frame: FrameType, event: str, what: Any) -> Any:
+        if event == "return":
+            self.place = frame.f_code, frame.f_lasti
+        return self._back
 
 
 def snapshot(data: Any) -> Any:
@@ -110,8 +159,9 @@ class OpenPass(Watch):
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
         self.pushed, self.released, self.pruned = recorder.pushed, recorder.released, recorder.pruned
-        self.retained, self.failed, self.missed = recorder.retained, recorder.failed, recorder.missed
+        self.retained, self.missed = recorder.retained, recorder.missed
         self.packed = packed  # whether hooks unpack what is saved
+        self.lines = LastLine(recorder.internal)
         if not quiet:
             self._hand(run, roots)
 
@@ -206,14 +256,16 @@ class OpenPass(Watch):
             self._begin(run)
         self._hand(run, (*grads, *context))
         self.before = [self.noted(g) for g in grads]
+        self.lines.begin()
 
     @guarded
     def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
+        place = self.lines.end()
         self.copies.clear()
         self._hand(run, after)
         now = [self.noted(g) for g in after]
-        self.recorder.notes.append(("hooked", node, stage, self.before, now, nr))
+        self.recorder.notes.append(("hooked", node, stage, self.before, now, nr, place))
         self._tell_others(run)
         if stage == "tensor":
             self._arrived(nr, now[0])
@@ -231,11 +283,12 @@ class OpenPass(Watch):
             if self.quiet:
                 self._begin(run)
             self._hand(run, slots)
+            self.lines.begin()
 
     @guarded
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
-        recorder = self.recorder
+        recorder, place = self.recorder, self.lines.end()
         if isinstance(node, AccumulateGrad):
             recorder.old = self.old
             recorder.applied(run, node, self.arriving, grads)
@@ -251,11 +304,16 @@ class OpenPass(Watch):
         sent = grads if run.needed is None else asked_for(run, node, grads)
         if by_user:
             self._hand(run, grads)
-        recorder.notes.append(("applied", node, self.arriving, list(map(self.noted, sent))))
+        recorder.notes.append(("applied", node, self.arriving, list(map(self.noted, sent)), place))
         if isinstance(node, CompiledFunctionBackward):
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
         if by_user or self.packed or self.all_copied:
             self._tell_others(run)
+
+    def failed(self, run, error) -> None:
+        """The pass ended with an exception, perhaps of the user's code that was at work."""
+        self.lines.end()
+        self.recorder.failed(run, error)
 
     @guarded
     def pass_done(self, run) -> None:

@@ -14,6 +14,11 @@ from .trace import Record, Trace
 Phrase = tuple[str, ...]
 
 
+def a_or_an(word: str) -> str:
+    """A word with its article: "an IndexError"."""
+    return f"an {word}" if word[:1] in "AEIOaeio" else f"a {word}"
+
+
 def narrate(trace: Trace, k: int) -> str:
     """What step `k` of `trace` did (1 is the first event; 0 says what is about to be seen)."""
     return fill(Narrator(trace).phrase(k))
@@ -99,7 +104,7 @@ class Narrator:
         op = node["op"].removeprefix("_")
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
-        names = _list([self._saved(item) for item in saved])
+        names = _list([self._saved(node, item) for item in saved])
         if node.get("compiled"):
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
@@ -379,7 +384,8 @@ class Narrator:
         node = self.trace.nodes[e["n"]]
         if node["kind"] == "function" and not node.get("compiled"):  # saved values without names
             return ("{0} has done its work and frees what it saved.", self.nodes[e["n"]])
-        names = _list([str(name) for name in e["saved"]])
+        called = {str(name): self.saved_name(node, name, t) for name, t, *_ in node["saved"]}
+        names = _list(list(dict.fromkeys(called.get(str(name)) or str(name) for name in e["saved"])))
         return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)
 
     def _deliver(self, e: Record) -> Phrase:
@@ -444,8 +450,8 @@ class Narrator:
     def _error(self, e: Record) -> Phrase:
         where = f" in {self.nodes[e['n']]}" if e["n"] is not None else ""
         if e["n"] is None:
-            return ("The program stops with a {0}: {1}", e["type"], e["message"])
-        return ("The pass stops{0} with a {1}: {2}", where, e["type"], e["message"])
+            return ("The program stops with {0}: {1}", a_or_an(e["type"]), e["message"])
+        return ("The pass stops{0} with {1}: {2}", where, a_or_an(e["type"]), e["message"])
 
     def _done(self, e: Record) -> Phrase:
         filled = len(self.filled.get(e["p"], ()))
@@ -484,14 +490,26 @@ class Narrator:
         found: int | None = self.versions.get((t, version), self.trace.tensors[t]["value"])
         return found
 
-    def _saved(self, item: list) -> str:
+    def saved_name(self, node: Record, name: str, t: int | None) -> str:
+        """What a learner calls a saved value: by the variable, or by the node that made it; the names in a rule are not theirs."""
+        if t is None:
+            return name
+        if self.trace.tensors[t]["name"]:
+            return str(self.trace.tensors[t]["name"])
+        if name == "result":
+            return "its result"
+        own = node["kind"] != "op" or node.get(
+            "compiled"
+        )  # named by the user's Function, or by the compiled code
+        return str(name) if own else self.tensors[t]
+
+    def _saved(self, node: Record, item: list) -> str:
         name, t, *version = item
         if t is None:
             return str(name)
-        tensor = self.trace.tensors[t]
-        shown = tensor["name"] or ("its result" if name == "result" else str(name))
+        tensor, shown = self.trace.tensors[t], self.saved_name(node, name, t)
         if is_number(tensor):
-            return shown
+            return str(tensor["name"] or name)
         v = self.value_at(t, version[0] if version else 0)
         value = None if v is None else self.trace.values[v]
         return (

@@ -665,7 +665,13 @@ class Recorder(Watch):
         """The pass ended with an exception."""
         self.failure = error
         self.notes.append(
-            ("failed", type(error).__name__, text_of(error), _place(_user_frame()), run is not None)
+            (
+                "failed",
+                type(error).__name__,
+                text_of(error),
+                _place_of(error, self.internal) or _place(_user_frame()),
+                run is not None,
+            )
         )
 
     def pass_done(self, run) -> None:

@@ -65,6 +65,7 @@ class Outer:
     edges: dict[tuple[int, int], EdgeState]
     deps: OrderedDict[int, int]
     buffers: dict[int, None]
+    called: tuple[int, int] | None
 
 
 @dataclass
@@ -87,6 +88,7 @@ class State:
     node: int | None = None
     active: int | None = None
     line: tuple[int, int] | None = None
+    called: tuple[int, int] | None = None
     grad_mode: bool = True
     queue: list[int] = field(default_factory=list)
     deps: OrderedDict[int, int] = field(default_factory=OrderedDict)
@@ -116,11 +118,21 @@ class State:
         self.k += 1
         if event.get("src"):
             self.line = tuple(event["src"])
+        elif (
+            self.running
+            and self.called is not None
+            and not (before is not None and before.get("src") and self._is_users(event))
+        ):
+            self.line = self.called  # what a hook or a Function ran in between is over
         if not self.running and event["k"] in _FORWARD:
             self.phase = "forward"
         apply = getattr(self, "_" + event["k"])
         changed: Changed = apply(event)
         return changed
+
+    def _is_users(self, e: Record) -> bool:
+        """Whether code of the user's ran for this event of a pass: a hook, or the backward of a Function."""
+        return e["k"] == "hook" or (e["k"] == "vjp" and self.trace.nodes[e["n"]]["kind"] == "function")
 
     # One method per kind of event, named after it.
 
@@ -200,7 +212,9 @@ class State:
         if self.running:
             nodes = {n: copy(node) for n, node in self.nodes.items() if node.status != "made"}
             edges = {key: edge for key, edge in self.edges.items() if edge.status != "made"}
-            self.outer.append(Outer(self.queue, self.active, nodes, edges, self.deps, self.buffers))
+            outer = Outer(self.queue, self.active, nodes, edges, self.deps, self.buffers, self.called)
+            self.outer.append(outer)
+        self.called = self.line if e.get("src") else None
         self.phase, self.backward, self.queue = "backward", e["p"], []
         self.running, self.active, self.error = True, None, None
         self.deps, self.buffers = OrderedDict(), {}
@@ -324,6 +338,7 @@ class State:
             around = self.outer.pop()
             self.running, self.node, self.active = True, around.active, around.active
             self.queue, self.deps, self.buffers = around.queue, around.deps, around.buffers
+            self.called = around.called
             for n, node in around.nodes.items():
                 node.freed = node.freed or self.nodes[n].freed
                 self.nodes[n] = node

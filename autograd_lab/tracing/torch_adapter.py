@@ -45,7 +45,7 @@ except ImportError as error:
 from ..torchlike.autograd import collector
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
-from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch
+from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, switch
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -832,7 +832,8 @@ class TorchRecorder(Recorder):
     def failed_with(self, error, place) -> None:
         """A pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, text_of(error), place, True))
+        where = _place_of(error, self.internal) or place
+        self.notes.append(("failed", type(error).__name__, text_of(error), where, True))
 
     # -- tensors and what is in them ------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_
 from torch.utils.weak import TensorWeakRef
 
 from ..core.engine import needed_nodes
-from .messages import InFlight
+from .messages import InFlight, LastLine
 from .torch_builder import encode_tensor, has_numbers, is_accumulator, is_function, is_packed
 
 Slot = tuple[Any, Any]  # (a copy of the gradient if others are to be added to it, what the trace keeps of it)
@@ -39,6 +39,7 @@ class Notes(Protocol):
     modes: Any
     memory: Any
     shared_memory: Any
+    internal: tuple[str, ...]
 
     def settle(self) -> None:
         """Note the last operation."""
@@ -88,6 +89,7 @@ class TorchPass:
         self.outbox: list[Any] = []  # what it sends, not delivered yet
         self.apart = False  # whether our dispatch mode is kept out of this pass (see `aside`)
         self.looking = False  # whether it is temporarily active
+        self.lines = LastLine(recorder.internal)
         self.lost = False  # whether something could not be noted: then nothing later in the pass is
 
     def begin(self, roots, grads, inputs, to_leaves, user) -> None:
@@ -129,9 +131,11 @@ class TorchPass:
         for node in self.deps:
             if self.needed is None or self.needed.get(node):
                 self._watch(node)
+        self.lines.begin()  # PyTorch calls the user's hooks itself, one after another
 
     def remove_hooks(self) -> None:
         """Remove our hooks from the graph."""
+        self.lines.end()
         for handle in self.handles:
             handle.remove()
         self.handles = []
@@ -274,7 +278,7 @@ class TorchPass:
         """The last hook before `node`: the inputs of its rule."""
         after = [self._value(g) for g in grads]
         if users:
-            self._note("hooked", node, "pre", self.arriving, after)
+            self._note("hooked", node, "pre", self.arriving, after, 0, self.lines.take())
             self._touched(*self.given, *map(_memory, grads))
         self.given, self.arriving = [_memory(g) for g in grads], after
         if is_function(node):
@@ -290,7 +294,8 @@ class TorchPass:
         if is_accumulator(node):
             leaf = node.variable
             if leaf._post_accumulate_grad_hooks:
-                self._note("hooked", node, "post_accumulate", [self.new], [self._value(leaf.grad)])
+                now = [self._value(leaf.grad)]
+                self._note("hooked", node, "post_accumulate", [self.new], now, 0, self.lines.take())
                 self._touched()
             else:
                 self._accumulated(node)
@@ -299,7 +304,8 @@ class TorchPass:
             g if self._is_wanted(fn) else None
             for g, (fn, _) in zip(self.leaving, node.next_functions, strict=True)
         ]
-        self._note("applied", node, self.arriving, sent)
+        place = self.lines.take() if is_function(node) else None
+        self._note("applied", node, self.arriving, sent, place)
         self._touched(*(self.sent if is_function(node) else ()))
         if not self.keep_graph:
             self._note("released", node)
@@ -308,7 +314,7 @@ class TorchPass:
         """The last hook after `node`: what it sends."""
         after = [self._value(g) for g in grads]
         if users:
-            self._note("hooked", node, "post", self.leaving, after)
+            self._note("hooked", node, "post", self.leaving, after, 0, self.lines.take())
             if is_accumulator(node) and self.new is not None:
                 # PyTorch keeps the message itself as `.grad` if there is no other reference, so a hook may have written into it.
                 now = self._value(node.variable.grad)
@@ -474,7 +480,7 @@ class TorchPass:
         for nr in every:
             before, after = slots[nr][1], self._value(grads[nr])
             if nr in hooked or after != before:
-                self._note("hooked", node, "tensor", [before], [after], nr)
+                self._note("hooked", node, "tensor", [before], [after], nr, self.lines.take())
                 self._touched(self.came[nr], _memory(grads[nr]))
 
     def _touched(self, *memories) -> None:

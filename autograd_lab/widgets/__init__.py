@@ -1,6 +1,7 @@
 """What draws a trace: the stepper and the static graph. Needs anywidget only when a stepper is made.
 
 step(trace)              a Stepper for a recorded trace
+level(name)              how much the steppers of a notebook show
 step(fn, *inputs)        records fn(*inputs) and its backward pass, and steps through them
 draw(loss, params={})    the graph behind a tensor, as a picture
 compare(a, b)            two traces side by side, in lockstep
@@ -16,6 +17,7 @@ from autograd_lab.tracing import Trace
 
 from . import export
 from .drawing import Drawing, draw
+from .levels import level
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -30,6 +32,7 @@ __all__ = [
     "compare",
     "compare_static",
     "draw",
+    "level",
     "step",
 ]
 
@@ -43,6 +46,7 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
     mode      "watch" (the default), "predict", or "engine": you choose the next node and send the messages
               (then `engine_answer` is what you did, for `lab.check`)
     position  the step to begin at
+    level     how much is shown beside graph, code and sentence: see `level`
     """
     from .stepper import Stepper
 

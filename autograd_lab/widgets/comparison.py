@@ -26,7 +26,7 @@ from .frames import film
 from .front import packed, style
 from .shown import Shown
 from .stepper import Stepper
-from .svg import svg
+from .themed import themed
 from .wire import encode
 
 #: Longer traces are aligned by their order alone: the time is proportional to the product of their lengths.
@@ -187,7 +187,7 @@ class Comparison(Shown, anywidget.AnyWidget):
         """Two pictures and the differences."""
         pictures = "".join(
             f'<td><p>{escape(label)}</p><img alt="Computation graph: {escape(label, quote=True)}" style="max-width:100%" '
-            f'src="data:image/svg+xml;base64,{base64.b64encode(svg(one).encode()).decode("ascii")}"></td>'
+            f'src="data:image/svg+xml;base64,{base64.b64encode(themed(one).encode()).decode("ascii")}"></td>'
             for label, one in zip(self.labels, self.films, strict=True)
         )
         items = "".join(f"<li>{escape(d.text)}</li>" for d in self.differences)

@@ -10,6 +10,7 @@ rows of the table. Lists of numbers, so that they travel in columns (see wire.py
     hooks      [step, node, stage, [values before], [values after]]
     second     [node, pass]: nodes made while a backward pass ran
     rows       [step, tensor, node, output, value, source, line]: the table, in the order of the program
+    advice     [step, caption, sentences, what to do]: of the program that stopped there, as `lab.why` gives it
     adjoints   [step, node, slot, contribution, sum]: what a gradient is made of; contribution -2: a hook put `sum` in its place
 """
 
@@ -20,6 +21,8 @@ from typing import Any, Protocol
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.trace import Record, Trace
+from autograd_lab.tracing.why import why
+from autograd_lab.tracing.why.answer import caption
 
 #: Why an operation or a copy leaves a tensor without history, except the plain "no operand requires grad".
 BOUNDARIES = ("no_grad", "inference_mode", "copy", "detach", "data")
@@ -72,12 +75,12 @@ def details(film: Film) -> Record:
             for slot, t in enumerate(e["t"]):
                 row(k, t, e["n"], slot, e)
         elif kind in ("const", "detach"):
-            why = e.get("how", "detach") if kind == "detach" else e.get("why", "inputs")
+            reason = e.get("how", "detach") if kind == "detach" else e.get("why", "inputs")
             for t in e["t"] if kind == "const" else [e["t"]]:
-                found["origins"].append([k, t, why])
+                found["origins"].append([k, t, reason])
                 row(k, t, -1, 0, e)
-            if why in BOUNDARIES and e.get("src") and not running:
-                marks.setdefault((e["src"][0], e["src"][1]), why)
+            if reason in BOUNDARIES and e.get("src") and not running:
+                marks.setdefault((e["src"][0], e["src"][1]), reason)
         elif kind == "inplace":
             t, before = e["t"], current[e["t"]]
             current[t] = e["v"] if e.get("v") is not None else before
@@ -131,10 +134,28 @@ def details(film: Film) -> Record:
     ]
     return {
         **found,
-        "marks": [[*place, why] for place, why in marks.items()],
+        "advice": _advice(trace),
+        "marks": [[*place, reason] for place, reason in marks.items()],
         "second": second,
         "jacobians": jacobians,
     }
+
+
+def _advice(trace: Trace) -> list[list[Any]]:
+    """What to do about the error that ended the program, if one did; asked about the tensor whose gradient was wanted."""
+    e = trace.events[-1] if len(trace) else {"k": ""}
+    if e["k"] != "error":
+        return []
+    wanted = [t for t, tensor in enumerate(trace.tensors) if tensor["requires_grad"] and tensor["leaf"]]
+    asked = next(iter(wanted or e.get("of") or range(len(trace.tensors))), None)
+    try:
+        answer = None if asked is None else why(trace, asked)
+    except LookupError:  # the trace of another tool may lack what an answer needs
+        answer = None
+    if answer is None or answer.cause in ("as-computed", "accumulated"):  # it is not about the error
+        return []
+    said = "" if answer.cause == "failed" else " ".join(answer.sentences)  # which would repeat the error
+    return [[len(trace), caption(answer.cause), said, answer.fix]]
 
 
 def _base(trace: Trace, t: int) -> int:

@@ -15,11 +15,15 @@ import numpy as np
 
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.builder import encode
+from autograd_lab.tracing.scopes import SEPARATOR
 from autograd_lab.tracing.trace import Record
 
 from .export import destination
 from .frames import film
-from .svg import svg
+from .svg import MOST_UNITS
+from .themed import themed
+
+PARTS = 12  # into which a large graph without modules is folded
 
 
 class Drawing:
@@ -27,7 +31,10 @@ class Drawing:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.svg = svg(film(trace))
+        drawn = film(trace)
+        if len(drawn["units"]) > MOST_UNITS and not drawn["groups"]:
+            drawn = film(_folded(trace))
+        self.svg = themed(drawn)
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file, .svg or .png; ValueError for other endings."""
@@ -58,7 +65,11 @@ class Drawing:
 
 
 def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
-    """The graph of a recorded trace, or the one behind a tensor; `params` names leaves: {"w": w, "b": b}."""
+    """The graph of a recorded trace, or the one behind a tensor; `params` names leaves: {"w": w, "b": b}.
+
+    A graph of more than 300 boxes is drawn with its modules folded: those of the recorded calls, or those in the names of `params`
+    (`dict(model.named_parameters())`); without names, some nodes at a time.
+    """
     if isinstance(what, Trace):
         return Drawing(what)
     if not hasattr(what, "grad_fn"):
@@ -99,6 +110,51 @@ def _graph(root: Any, names: Mapping[int, str]) -> Trace:
         trace.events.append({"k": "node", "n": n, "t": record["outputs"]})
         trace.events.extend({"k": "edge", "n": n, "i": i, "to": edge} for i, edge in enumerate(edges) if edge)
     return trace
+
+
+def _folded(trace: Trace) -> Trace:
+    """The same trace with each node in the module of its parameters, or in a part of the graph where no parameter has a dotted name."""
+    modules: list[str] = []
+    for node in trace.nodes:
+        operands = [edge[0] for edge in node["edges"] if edge is not None]
+        own = [name for n in operands if (name := _module_of(trace, n, modules))]
+        modules.append(_common_module(own) if own else "")
+    named = any(modules)
+    size = max(len(trace.nodes) // PARTS, 1)
+    last = ""
+    nodes = []
+    for n, (node, module) in enumerate(zip(trace.nodes, modules, strict=True)):
+        if named:  # what has no parameters belongs to the module around what it works on
+            before = next((modules[edge[0]] for edge in node["edges"] if edge and modules[edge[0]]), last)
+            module = modules[n] = module or before.rpartition(".")[0]
+            last = module
+            pieces = module.split(".") if module else []
+            scope = SEPARATOR.join(".".join(pieces[: i + 1]) for i in range(len(pieces)))
+        else:
+            first = n // size * size
+            scope = f"nodes {first + 1} to {min(first + size, len(trace.nodes))}"
+        outside = node["kind"] == "accumulate" or n == len(trace.nodes) - 1  # the root stands by itself
+        nodes.append(node if outside else {**node, "scope": scope})
+    return Trace(trace.title, trace.sources, trace.values, trace.tensors, nodes, trace.events)
+
+
+def _module_of(trace: Trace, n: int, modules: list[str]) -> str:
+    """The module whose parameter a node leads to directly, or through a node that only transposes or copies it."""
+    node = trace.nodes[n]
+    if node["kind"] == "accumulate":
+        return str(trace.tensors[node["tensor"]]["name"]).rpartition(".")[0]
+    only = [edge for edge in node["edges"] if edge is not None]
+    return modules[n] if len(only) == 1 and trace.nodes[only[0][0]]["kind"] == "accumulate" else ""
+
+
+def _common_module(names: list[str]) -> str:
+    parts = [name.split(".") for name in names]
+    shared = []
+    for pieces in zip(*parts, strict=False):
+        if len(set(pieces)) > 1:
+            break
+        shared.append(pieces[0])
+    return ".".join(shared)
 
 
 def _bottom_up(root: Any) -> list[Any]:

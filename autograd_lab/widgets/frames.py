@@ -39,14 +39,15 @@ from typing import Any
 from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
-from autograd_lab.tracing.scopes import common
+from autograd_lab.tracing.scopes import SEPARATOR, common
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import engine_source
+from .curves import curves, turns
 from .details import details
-from .groups import folded, opened
+from .groups import OPTIMIZER, TURN, folded, opened
 
 FORMAT = "autograd-lab-film"
 VERSION = 2
@@ -217,6 +218,8 @@ class Film:
             "sums": sums,
             "stops": [k for k, e in enumerate(trace.events, 1) if e["k"] in STOPS],
             "sources": self._sources(),
+            "curves": curves(trace),
+            "turns": turns(trace),
             "g": trace.names.gradient,
         }
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
@@ -501,7 +504,10 @@ class Film:
             })  # fmt: skip
         retained = {e["t"] for e in self.trace.events if e["k"] == "retain"}
         shown = sorted(e["t"] for e in self.trace.events if e["k"] == "leaf")
-        named = [t for t in shown if rows[t]["name"] or rows[t]["grad"]]
+        own = [
+            t for t in shown if self.trace.tensors[t].get("grad_of") is None
+        ]  # those stand in the rows of their tensors
+        named = [t for t in own if rows[t]["name"] or rows[t]["grad"]]
         leaves = sorted(named, key=lambda t: not rows[t]["grad"])
         return {"tensors": rows, "leaves": [*leaves, *sorted(retained - set(leaves))]}
 
@@ -520,7 +526,7 @@ class Film:
                 value = (
                     -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0))
                 )
-                shown = tensor["name"] or name if tensor else name
+                shown = self.narrator.saved_name(node, name, t)
                 if tensor is not None and rules.is_number(tensor):
                     shown = ""
                 saved.append([shown, value, *(version or [0])])
@@ -641,6 +647,7 @@ class Film:
             known = unit.scope or (node or {}).get("scope") or ""
             leaf = (node is None or node["kind"] == "accumulate") and unit.scope is None
             paths.append(None if leaf else known)
+        self._steps(paths, users)
         return [
             common(path for u in sorted(users.get(i, ())) if (path := paths[u]) is not None)
             if here is None
@@ -662,6 +669,23 @@ class Film:
         if any(t["leaf"] and t["requires_grad"] for t in (self.trace.tensors[t] for t in unit.tensors)):
             return False
         return unit.node is None or (bool(reached) and unit.node not in reached)
+
+    def _steps(self, paths: list[str | None], users: dict[int, set[int]]) -> None:
+        """Part each iteration of a training loop: what the optimizer read, and the way there."""
+        turn, trained = "", set()
+        for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
+            first = (path or "").split(SEPARATOR)[0]
+            if TURN.fullmatch(first):
+                turn = first
+            read = unit.node is None and path is None and i not in users
+            if read and turn and all(self.trace.tensors[t].get("grad_of") is not None for t in unit.tensors):
+                paths[i] = turn + SEPARATOR + OPTIMIZER
+                trained.add(turn)
+        for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
+            first, _, rest = (path or "").partition(SEPARATOR)
+            if first in trained and rest != OPTIMIZER:
+                made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
+                paths[i] = SEPARATOR.join(filter(None, (first, "backward" if made else "forward", rest)))
 
     def _measure(self, unit: Unit, fed: bool) -> None:
         """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""

@@ -12,9 +12,10 @@ from autograd_lab.tracing.scopes import SEPARATOR
 Record = dict[str, Any]
 
 LEAST = 4  # a group of fewer units gets no box
+OPTIMIZER = "optimizer"  # what an optimizer read in one iteration of a training loop
 SHARED = 12  # more leaves than this in one group, each used by several others in it, are a group themselves
 MOST = 60  # at most so many boxes are visible at first
-_TURN = re.compile(r"line \d+, turn (\d+)")
+TURN = re.compile(r"line \d+, turn (\d+)")
 
 
 class _Tree:
@@ -77,7 +78,7 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
     kept = {g for g in range(1, len(tree)) if count[g] >= LEAST}
     turns: dict[tuple[int, str], list[int]] = {}
     for g in range(1, len(tree)):
-        if _TURN.fullmatch(tree.name[g]):
+        if TURN.fullmatch(tree.name[g]):
             turns.setdefault((tree.parent[g], tree.name[g].partition(",")[0]), []).append(g)
     for loop in turns.values():  # all its turns, or none
         if sum(count[g] for g in loop) <= LEAST * len(loop):
@@ -128,8 +129,8 @@ def _shared_leaves(tree: _Tree, of_unit: list[int], lines: Iterable[tuple[int, i
 
 def _both(outer: str, inner: str) -> str:
     """The name of a group that is the only content of another one."""
-    turn = _TURN.fullmatch(outer)
-    if _TURN.fullmatch(inner):  # the only turn
+    turn = TURN.fullmatch(outer)
+    if TURN.fullmatch(inner):  # the only turn
         return outer
     if turn:  # a module has a name of its own; a call is one of as many as the loop has iterations
         return inner if ": " in inner else f"{inner} #{turn[1]}"
@@ -144,8 +145,11 @@ def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
         depth.append(depth[group["parent"]] + 1 if group["parent"] >= 0 else 0)
     seen = direct[-1] + inside[-1]
     found: list[int] = []
+    loop = any(group.get("name") == OPTIMIZER for group in groups)
     for level in range(max(depth, default=-1) + 1):
         here = [g for g, d in enumerate(depth) if d == level]
+        if loop and not level:  # the iterations of a training loop: each a box, until one looks inside
+            break
         seen += sum(direct[g] + inside[g] - 1 for g in here)
         if seen > MOST:
             break

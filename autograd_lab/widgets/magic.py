@@ -28,6 +28,7 @@ from autograd_lab.tracing.questions import KINDS
 from autograd_lab.tracing.recorder import Recording, record
 
 from . import step
+from .levels import LEVELS
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -35,11 +36,12 @@ def load_ipython_extension(shell: Any) -> None:
 
     @magic_arguments()
     @argument("name", nargs="?", help="a variable for the stepper")
-    @argument("--by", choices=["event", "node"], default="event", help="what one step is")
+    @argument("--by", choices=["event", "node", "iteration"], default="event", help="what one step is")
     @argument(
         "--predict", nargs="?", const=True, metavar="KINDS", help="ask before showing (value,grad,shape,...)"
     )
     @argument("--mode", choices=["watch", "predict", "engine"], help="the mode to begin in")
+    @argument("--level", choices=LEVELS, help="how much is shown beside the graph")
     @argument("--torch", action="store_true", help="the cell uses real PyTorch")
     @argument("--at", metavar="STEP", help="the step to begin at: a number, or end")
     @argument("--title", default="", help="a heading, in quotes if it has spaces")
@@ -94,7 +96,7 @@ def _traits(options: Any) -> dict[str, Any]:
         for kind in predict:
             if kind not in KINDS:
                 raise UsageError(f"%%step: --predict takes kinds out of {','.join(KINDS)}, not {kind!r}")
-    found = {"by": options.by, "mode": options.mode, "predict": predict}
+    found = {"by": options.by, "level": options.level, "mode": options.mode, "predict": predict}
     return {key: value for key, value in found.items() if value is not None}
 
 

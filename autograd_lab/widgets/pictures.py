@@ -15,6 +15,7 @@ from autograd_lab.tracing import Trace
 
 from .export import destination
 from .svg import seen, svg
+from .themed import themed
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -38,7 +39,7 @@ class Pictures:
     def save_svg(self, path: str | os.PathLike[str], step: int | None = None) -> None:
         """Write the graph after `step` events as SVG; by default the step that is shown, or from 0 the last."""
         target = destination(path, "save_svg", ".svg")
-        target.write_text(svg(self.film, self._pictured(step)), encoding="utf-8")
+        target.write_text(themed(self.film, self._pictured(step)), encoding="utf-8")
 
     def save_png(
         self, path: str | os.PathLike[str], step: int | None = None, *, scale: float = 2, caption: bool = True

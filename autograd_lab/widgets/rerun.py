@@ -61,9 +61,6 @@ class Run:
                 inputs.append(x if not _is_tensor(given) else given)
         with self._as_before():
             trace = self._record(tuple(inputs), {})
-            called = None if self.recorded is None else _call_site(self.recorded)
-            if called is not None:
-                _move_call(trace, called)
         self.now = list(now)
         return trace
 
@@ -71,11 +68,15 @@ class Run:
         from autograd_lab.tracing.recorder import record
 
         names = {name: x for name, x in zip(self.names, inputs, strict=True) if _is_tensor(x)}
+        started = False
         with record(names=names) as trace:
             _loss = self.fn(*inputs)  # underscored: the user's code has no such name
             before |= _leaves(trace)
             if getattr(_loss, "requires_grad", False):
                 _loss.backward()
+                started = True
+        if started:
+            _into_the_function(trace, self.recorded)
         return trace
 
     @contextmanager
@@ -222,7 +223,7 @@ class Rerun(traitlets.HasTraits):
 def _names(fn: Callable[..., Any], count: int) -> list[str]:
     """The names of the function's parameters, as far as they can be found."""
     try:
-        parameters = list(inspect.signature(fn).parameters.values())
+        parameters = list(inspect.signature(getattr(fn, "forward", fn)).parameters.values())  # a module's own
     except (TypeError, ValueError):
         parameters = []
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -237,37 +238,50 @@ def _leaves(trace: Any) -> dict[int, Any]:
     return {id(t): (t, None if t._meta.grad is None else t._meta.grad._data.copy()) for t in found}
 
 
-def _call_site(trace: Trace) -> tuple[Record, int] | None:
-    """The source and the line from which the backward pass was started."""
-    event = next((e for e in reversed(trace.events) if e["k"] == "backward" and e.get("src")), None)
-    return None if event is None else (trace.sources[event["src"][0]], event["src"][1])
+def _into_the_function(trace: Trace, first: Trace | None) -> None:
+    """Let the backward pass that this file started begin at the function's own line that made the result.
 
-
-def _move_call(trace: Trace, where: tuple[Record, int]) -> None:
-    """Set the line that started the backward pass to `where`: that of the first run, not the one that ran it again."""
-    event = next((e for e in reversed(trace.events) if e["k"] == "backward" and e.get("src")), None)
-    if event is None:
+    The line that runs is one of this file's callers: `lab.step(...)`, or what brings an edited input from the page. A result without a
+    line keeps that of the `first` run.
+    """
+    event = _last_pass(trace)
+    if event is None or not event.get("src"):
         return
-    source, line = where
-    here = list(event["src"])
-    mine = [e for e in trace.events if e.get("src") == here]
-    alone = not any(
-        r.get("src") and r["src"][0] == here[0] for r in (*trace.events, *trace.nodes) if r.get("src") != here
-    )
-    same = [i for i, s in enumerate(trace.sources) if s["name"] == source["name"]]
-    if same:
-        index = same[0]
-        trace.sources[index] = {**source, "lines": source["lines"] | trace.sources[index]["lines"]}
-        if alone and here[0] == len(trace.sources) - 1 != index:
-            trace.sources.pop()
-    elif alone:
-        index = here[0]
-        trace.sources[index] = source
+    here, made = list(event["src"]), next((trace.nodes[n].get("src") for n in event["roots"]), None)
+    if made is not None:
+        index, line = made
+    elif (known := None if first is None else _last_pass(first)) is not None and known.get("src"):
+        source, line = first.sources[known["src"][0]], known["src"][1]  # type: ignore[union-attr]
+        index = next((i for i, one in enumerate(trace.sources) if one["name"] == source["name"]), -1)
+        if index < 0:
+            index = len(trace.sources)
+            trace.sources.append({"name": source["name"], "lines": {}})
     else:
-        index = len(trace.sources)
-        trace.sources.append(source)
-    for e in mine:
-        e["src"] = [index, line]
+        return
+    for e in trace.events[trace.events.index(event) :]:
+        if e.get("src") == here:
+            e["src"] = [index, line]
+    for source in (
+        first.sources if first is not None else ()
+    ):  # the same listing, although another line ran it
+        for one in trace.sources:
+            if one["name"] == source["name"]:
+                one["lines"] = source["lines"] | one["lines"]
+    used = {x["src"][0] for x in (*trace.events, *trace.nodes) if x.get("src")}
+    if here[0] not in used and here[0] == len(trace.sources) - 1:
+        trace.sources.pop()
+
+
+def _last_pass(trace: Trace) -> Record | None:
+    """The event with which the last pass that is in no other one began."""
+    depth, found = 0, None
+    for e in trace.events:
+        if e["k"] == "backward":
+            found = found if depth else e
+            depth += 1
+        elif e["k"] in ("done", "error"):
+            depth = max(depth - 1, 0)
+    return found
 
 
 def _is_tensor(x: Any) -> bool:

@@ -21,7 +21,7 @@ from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
 
-from . import opening, still
+from . import levels, opening, still
 from .frames import film
 from .front import packed, style
 from .pictures import Pictures
@@ -44,7 +44,13 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     _film = traitlets.Unicode().tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     _whole_film: Record | None = None
-    by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
+    by = traitlets.Enum(["event", "node", "iteration"], "event", help="what Step and Play move by").tag(
+        sync=True
+    )
+
+    level = traitlets.Enum(
+        levels.LEVELS, "all", help="how much the notebook shows; the reader may choose another"
+    ).tag(sync=True)
 
     def __init__(
         self,
@@ -58,7 +64,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     ) -> None:
         for name in traits:
             if not self.has_trait(name):
-                raise TypeError(f"step() has no option {name!r}; it has by, mode, position, predict")
+                raise TypeError(f"step() has no option {name!r}; it has by, level, mode, position, predict")
         self.trace = trace
         self.run = run
         self._lock = RLock()
@@ -71,7 +77,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             self.is_complete = False
             head, steps = first
             shown = {"_film": encode(film(head) | {"coming": steps}), "_still": ""}
-        super().__init__(position=position, **shown, **traits)
+        super().__init__(position=position, **shown, **{"level": levels.now(), **traits})
         if first is None:
             self._open_quiz(predict, mode)
             if run is not None:
@@ -160,6 +166,14 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     def previous_node(self) -> Stepper:
         """Go back to where the previous node was made, or did its work."""
         return self.goto(next((s for s in reversed(self.film["stops"]) if s < self.position), 0))
+
+    def next_iteration(self) -> Stepper:
+        """Go to where the next iteration of the program's loop begins, or to the end."""
+        return self.goto(next((s for s in self.film["turns"] if s > self.position), len(self.trace)))
+
+    def previous_iteration(self) -> Stepper:
+        """Go back to where this iteration of the program's loop began, or the one before, or to the beginning."""
+        return self.goto(next((s for s in reversed(self.film["turns"]) if s < self.position), 0))
 
     # What is on screen.
 

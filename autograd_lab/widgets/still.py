@@ -15,6 +15,7 @@ from autograd_lab.tracing.narrate import Narrator, fill
 from autograd_lab.tracing.trace import Record
 
 from .svg import moved, palette, seen, svg
+from .themed import themed
 
 #: Rows of the table; longer traces are truncated, the stepper shows them all.
 MOST_ROWS = 200
@@ -68,10 +69,7 @@ def html(
     note           an addition to the line between picture and table
     beside_widget  whether a stepper follows
     """
-    drawn = svg(film, shown)
-    if shown is not None and shown < film["steps"]:
-        drawn = drawn.replace("</svg>", _ghosts(film, shown) + "</svg>")
-    picture = base64.b64encode(drawn.encode()).decode("ascii")
+    picture = base64.b64encode(themed(film, shown, draw=_drawn).encode()).decode("ascii")
     rows = "".join(
         f"<tr><td>{k}</td><td>{escape(sentence).replace(_INSIDE, '<br>')}</td></tr>"
         for k, sentence in _rows(trace, shown)
@@ -85,6 +83,12 @@ def html(
         f"<table><tr><th>step</th><th>what happens</th></tr>{rows}</table>{rest}</details>"
     )
     return framed(inside, key(text(trace, "")), beside_widget)
+
+
+def _drawn(film: Record, k: int | None, where: Record | None) -> str:
+    """The picture at step `k`, and what is not made yet as outlines."""
+    drawn = svg(film, k, where)
+    return drawn if k is None or k >= film["steps"] else drawn.replace("</svg>", _ghosts(film, k) + "</svg>")
 
 
 def _ghosts(film: Record, shown: int) -> str:

@@ -1,11 +1,14 @@
 """The film as a still picture: one SVG text, the same bytes for the same film, for viewers that run no widget.
 
-It draws what the stepper draws, from the same positions, in the light theme's colors.
+It draws what the stepper draws, from the same positions, in the colors of one theme; themed.py puts both into one picture.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from html import escape
 from math import floor
@@ -23,9 +26,27 @@ MOST_UNITS = 300
 _FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 
 
+_DARK: ContextVar[bool] = ContextVar("dark", default=False)
+
+
+@contextmanager
+def in_the_dark() -> Iterator[None]:
+    """A context manager: pictures drawn inside have the colors of the dark theme."""
+    before = _DARK.set(True)
+    try:
+        yield
+    finally:
+        _DARK.reset(before)
+
+
+def palette(dark: bool | None = None) -> dict[str, str]:
+    """The stepper's colors by name, those of the light theme unless told otherwise."""
+    return _palette(_DARK.get() if dark is None else dark)
+
+
 @cache
-def palette(dark: bool = False) -> dict[str, str]:
-    """The stepper's colors by name, read from its style sheet so that there is one list."""
+def _palette(dark: bool) -> dict[str, str]:
+    """Read from its style sheet, so that there is one list."""
     css = (Path(__file__).parent / "assets" / "stepper.css").read_text(encoding="utf-8")
     found = re.findall(r"--agl-([\w-]+): light-dark\((#\w+), (#\w+)\)", css)
     return {name: dark_color if dark else light for name, light, dark_color in found}

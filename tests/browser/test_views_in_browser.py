@@ -31,7 +31,7 @@ class Bare:
         self.theme = "false" if dark else "true"
 
     def show(self, widget: Any) -> Page:
-        data = {name: getattr(widget, name) for name in widget.keys if name.startswith("_") or name in ("position", "by", "sync", "mode")}  # fmt: skip
+        data = {name: getattr(widget, name) for name in widget.keys if name.startswith("_") or name in ("position", "by", "sync", "mode", "level")}  # fmt: skip
         data = {name: value for name, value in data.items() if name not in ("_esm", "_css")}
         front = front_end().replace("export default", "const widget =")
         self.page.set_content(

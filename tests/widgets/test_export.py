@@ -18,6 +18,7 @@ from autograd_lab.widgets import export, shown, step
 from autograd_lab.widgets.raster import Raster
 from autograd_lab.widgets.scene import scene
 from autograd_lab.widgets.svg import moved, palette, svg
+from autograd_lab.widgets.themed import themed
 
 
 def films(page: str) -> list[dict]:
@@ -144,11 +145,11 @@ def test_bad_steps(tmp_path):
 def test_pictures_show_the_step_on_screen(tmp_path):
     s = step(samples.diamond())
     s.save_svg(tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == svg(s.film)
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == themed(s.film)
     s.goto(16).save_svg(tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == svg(s.film, 16)
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == themed(s.film, 16)
     s.save_svg(tmp_path / "a.svg", step=0)
-    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == svg(s.film, 0)
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == themed(s.film, 0)
 
 
 def test_the_node_at_work_stands_out():

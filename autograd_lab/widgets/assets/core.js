@@ -31,10 +31,10 @@ export function phase(film, k) {
   return { name: p[i + 1], pass: p[i + 2], from: p[i], to: i + 3 < p.length ? p[i + 3] - 1 : film.steps };
 }
 
-/** The nearest stop after (direction 1) or before (-1) step k; the ends count as stops. */
-export function stop(film, k, direction) {
-  if (direction > 0) return film.stops.find((s) => s > k) ?? film.steps;
-  return film.stops.findLast((s) => s < k) ?? 0;
+/** The nearest of `stops` after (direction 1) or before (-1) step k; the ends count as stops. */
+export function stop(film, k, direction, stops = film.stops) {
+  if (direction > 0) return stops.find((s) => s > k) ?? film.steps;
+  return stops.findLast((s) => s < k) ?? 0;
 }
 
 /** The next step of the same kind as step k, going round; k itself if there is no other. */

@@ -10,6 +10,7 @@ const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the
 const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
+const READABLE = 0.45; // a scale at which names can still be read
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 /** How the line of a gradient of this magnitude is drawn: the larger, the wider and the deeper; nan and inf are marked. */
@@ -351,7 +352,14 @@ export class Graph {
     this.paint();
   }
 
-  fit() { this.mode = "fit"; this.free = false; this.stage.show(this.stage.k); }
+  /** The whole graph, as far as it can be read; asked once more, all of it. */
+  fit() {
+    this.all = this.mode === "fit" && !this.free && !this.all;
+    this.mode = "fit";
+    this.free = false;
+    this.stage.show(this.stage.k);
+  }
+
   follow() { this.mode = "follow"; this.free = false; this.stage.show(this.stage.k); }
 
   drag() {
@@ -362,7 +370,7 @@ export class Graph {
     });
     this.svg.addEventListener("pointermove", (e) => {
       if (!start || Math.hypot(e.clientX - start[0], e.clientY - start[1]) < 3) return;
-      start[4] = null;
+      start[4] = start[5] = null;
       this.free = true;
       const scale = this.camera.scale * (this.magnify ?? 1) * zoomed(this.root);
       this.camera.x = start[2] - (e.clientX - start[0]) / scale;
@@ -405,7 +413,11 @@ export class Graph {
   /** Where the camera should be for this step: [x, y, scale]. */
   aim() {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
-    if (this.mode === "fit") return [w / 2, hh / 2, scale];
+    if (this.mode === "fit" && (scale >= READABLE || this.all)) return [w / 2, hh / 2, scale];
+    if (this.mode === "fit") {
+      const [x, y, uw, uh] = this.subject() ?? [w / 2, hh / 2, 0, 0], [wide, tall] = this.pane.map((v) => v / READABLE);
+      return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), READABLE];
+    }
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
     // Before the first step: where it will be.
     const unit = this.subject() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined);

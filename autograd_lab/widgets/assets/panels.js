@@ -4,6 +4,7 @@ import { brief, card, everything, focusable, h, heat, numbers, shape, term } fro
 import { formula } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
+import { Picked } from "./picked.js";
 import { Zoom } from "./zoom.js";
 
 /** Why a tensor has no history: on its box and at its line, and as a sentence. */
@@ -67,6 +68,7 @@ export class Details {
     this.failures = grouped(d.failures);
     this.second = new Map(d.second);
     this.marks = grouped(d.marks);
+    this.advice = new Map((d.advice ?? []).map(([k, ...text]) => [k, text]));
   }
 
   /** The nodes that hold saved values at step k, newest first: [[node, [[tensor, version], ...], freed now], ...], and how many values. */
@@ -96,6 +98,8 @@ export class Panels {
     this.details = new Details(this.film);
     this.names = new Set(this.film.tensors.map((tensor) => tensor.name));
     this.zoom = new Zoom();
+    this.picked = new Picked(this);
+    this.elsewhere = h("div", { class: "agl-elsewhere", hidden: "" });
     this.view = "program";
     this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Code" }));
     this.tabs = this.film.engine && this.makeTabs();
@@ -105,7 +109,7 @@ export class Panels {
     const table = h("table", { "aria-label": "Leaf tensors" }, h("thead", {}, h("tr", {},
       ...["tensor", "value", ".grad", "requires grad", "is leaf", "retains grad"].map((t) => h("th", { scope: "col" }, t)))), this.leaves);
     this.leafpane = h("div", focusable({ class: "agl-leaves", tabindex: "0", role: "region", "aria-label": "Leaf table" }), table);
-    this.root = h("div", { class: "agl-side" }, this.code, this.rule, this.engine, this.leafpane);
+    this.root = h("div", { class: "agl-side" }, h("div", { class: "agl-col" }, this.code, this.rule), h("div", { class: "agl-col" }, this.engine, this.leafpane));
     this.root.addEventListener("click", (e) => this.open(e));
     this.shownSource = undefined;
   }
@@ -117,7 +121,27 @@ export class Panels {
     this.leavesHeight = this.leafpane.clientHeight;
   }
 
-  resize() { this.measure(); }
+  resize() {
+    this.measure();
+    if (this.lit || this.made) this.bring(this.made, this.lit, this.other);
+  }
+
+  /** Show the panels of the stage's level. A table with inputs to change stays: it is what one plays with. */
+  relevel(simple) {
+    const { level, editor } = this.stage;
+    this.engine.hidden = !level.has("queue");
+    this.leafpane.hidden = simple && !editor.inputs.size;
+    if (this.tabs) this.tabs.hidden = !level.has("queue");
+    if (!level.has("queue") && this.view === "engine") this.look("program");
+    this.engineWas = this.ruleWas = null;
+  }
+
+  /** Show what was chosen in the graph in place of the node at work, until the next step; null: no longer. */
+  pick(what) {
+    if (!what && !this.picked.what) return;
+    this.picked.what = what;
+    if (this.phase) this.showRule(this.phase);
+  }
 
   /** Show the stage's step, which lies in `phase`. */
   show(phase) {
@@ -173,7 +197,7 @@ export class Panels {
         this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
         this.rows.get(line)?.setAttribute("data-mark", why);
       }
-      this.code.replaceChildren(...(this.tabs ? [this.tabs] : []), ...this.rows.values());
+      this.code.replaceChildren(...(this.tabs ? [this.tabs] : []), ...this.rows.values(), this.elsewhere);
       this.measure();
       this.code.title = name;
       this.code.scrollTop = 0;
@@ -181,13 +205,32 @@ export class Panels {
     if (this.tabs) this.where.textContent = this.where.title = engine && line[1] ? functionAt(this.lines, line[1] - 1) : "";
     const lit = line && this.rows?.get(line[1]);
     const made = p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
-    if (lit === this.lit && made === this.made) return;
+    const other = !engine && p.name === "backward" && node?.src && node.src[0] !== source ? node.src : null, beside = String(other);
+    if (lit === this.lit && made === this.made && beside === this.beside) return;
+    [this.beside, this.other] = [beside, other];
     for (const row of [this.lit, this.made]) row?.removeAttribute("data-lit");
     made?.setAttribute("data-lit", "made");
     lit?.setAttribute("data-lit", "now");
     [this.lit, this.made] = [lit, made];
-    const row = made ?? lit;
-    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight - (this.tabs?.offsetHeight ?? 0)) / 2;
+    this.bring(made, lit, other);
+  }
+
+  /** Bring both lit lines into view: the one that made the node and the one that runs. Where one has no room, or stands in another listing, it is repeated below. */
+  bring(made, lit, other) {
+    const head = this.tabs?.offsetHeight ?? 0, row = made ?? lit, tall = row?.offsetHeight ?? 0;
+    const far = made && lit && Math.abs(made.offsetTop - lit.offsetTop) + 2 * tall > this.codeHeight - head;
+    this.elsewhere.hidden = !far && !other;
+    if (far) this.elsewhere.replaceChildren(lit.cloneNode(true));
+    else if (other) this.elsewhere.replaceChildren(...this.line(...other));
+    if (!row) return;
+    const middle = made && lit && !far ? (made.offsetTop + lit.offsetTop) / 2 : row.offsetTop;
+    this.code.scrollTop = middle + (tall - this.codeHeight - head + (this.elsewhere.hidden ? 0 : this.elsewhere.offsetHeight)) / 2;
+  }
+
+  /** A line of another listing, with that one's name. */
+  line(source, number) {
+    const { name, lines } = this.film.sources[source], text = lines.find(([n]) => n === number)?.[1] ?? "";
+    return [h("small", {}, name), h("div", { class: "agl-line", "data-lit": "made" }, h("span", { class: "agl-no" }, number), h("code", {}, text))];
   }
 
   math(text) { return formula(text, this.names); }
@@ -196,18 +239,23 @@ export class Panels {
   get g() { return escape(this.film.g ?? "g"); }
 
   showRule(p) {
-    const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], kind = this.stage.kind;
+    const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], kind = this.stage.kind, simple = this.stage.level.name === "simple";
+    const { what } = this.picked;
+    this.root.toggleAttribute("data-picked", Boolean(what));
+    this.rule.hidden = simple && !what && kind !== "error";
+    if (this.rule.hidden) return;
     let html;
-    if (kind === "hook" && this.details.hookAt.has(k)) html = this.hookText(k);
+    if (what) html = this.picked.html(p);
+    else if (kind === "hook" && this.details.hookAt.has(k)) html = this.hookText(k);
     else if (kind === "inplace") html = this.writeText(k);
-    else if (n >= 0) html = this.nodeText(n, p);
+    else if (kind === "error" && !(n >= 0 && p.name === "backward")) html = this.stoppedText(k);
+    else if (n >= 0) html = this.nodeText(n, p) + (kind === "error" ? this.adviceText(k) : "");
     else if (t >= 0) html = this.tensorText(t);
     else if (k === 0) {
       html = this.head("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else if (kind === "error") html = this.head("Stopped", "") + `<p class="agl-error">${escape(say(film, k))}</p>`;
-    else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
+    } else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
-    if (sum) {
+    if (sum && !what) {
       const [to, old, v, total] = sum, cards = [old, v, total].map((x) => card(film, "", x));
       html += `<div class="agl-buffer"><h4>Adds up at ${escape(film.nodes[to].label)}</h4>${cards[0]}<span>+</span>${cards[1]}<span>=</span>${cards[2]}</div>`;
     }
@@ -216,6 +264,15 @@ export class Panels {
     this.rule.innerHTML = this.ruleWas = html;
     this.rule.scrollTop = 0;
     if (focused) this.rule.focus(); // what had the focus is gone: the keys must go on working
+  }
+
+  /** The program stopped, and no node was at work: the error and what to do about it. */
+  stoppedText(k) { return this.head("Your program stops here", "") + `<p class="agl-error">${escape(say(this.film, k))}</p>${this.adviceText(k)}`; }
+
+  /** What lab.why says of the error. */
+  adviceText(k) {
+    const [caption, says, fix] = this.details.advice.get(k) ?? [];
+    return caption ? `<div class="agl-advice"><h4>${escape(caption)}</h4>${says ? `<p>${escape(says)}</p>` : ""}${fix ? `<p><b>To do:</b> ${escape(fix)}</p>` : ""}</div>` : "";
   }
 
   head(name, note, mark = "") {
@@ -264,7 +321,8 @@ export class Panels {
 
   tensorText(t) {
     const film = this.film, tensor = film.tensors[t], why = this.details.origins.get(t), kind = this.stage.kind;
-    let html = this.head(tensor.label, `${tensor.dtype}${tensor.shape.length ? `, ${shape(tensor.shape)}` : ""}`, REASONS[why] ? REASONS[why][0] : "");
+    const facts = [...(this.stage.level.has("all") ? [tensor.dtype] : []), ...(tensor.shape.length ? [shape(tensor.shape)] : [])];
+    let html = this.head(tensor.label, facts.join(", "), REASONS[why] ? REASONS[why][0] : "");
     const name = escape(tensor.label), grad = (k) => card(film, `${name}.grad`, film.states[at(tensor.tl, k)]?.[2] ?? -1);
     const set = kind === "grad" || kind === "retain" ? `${grad(this.stage.k - 1)}<span>\u2192</span>${grad(this.stage.k)}` : "";
     html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${set}</div>`;
@@ -291,7 +349,7 @@ export class Panels {
       return `<li><b>v${version}</b> ${how}${users.length ? `<small>saved for ${escape(users.slice(0, 3).join(", "))}</small>` : ""}</li>`;
     };
     const first = writes[0][2] - 1, shown = writes.slice(-6);
-    return `<div><h4>Versions</h4><ol class="agl-versions">${shown.length === writes.length ? tick(first, "as it was made") : ""}${shown.map((w) => tick(w[2], `${escape(w[7])}${w[9] > 0 ? `, line ${w[9]}` : ""}`)).join("")}</ol></div>`;
+    return `<div class="agl-versions-of"><h4>Versions</h4><ol class="agl-versions">${shown.length === writes.length ? tick(first, "as it was made") : ""}${shown.map((w) => tick(w[2], `${escape(w[7])}${w[9] > 0 ? `, line ${w[9]}` : ""}`)).join("")}</ol></div>`;
   }
 
   writeText(k) {
@@ -367,6 +425,13 @@ export class Panels {
 
   /** The larger view of what was clicked. */
   open(event) {
+    const edge = event.target.closest("[data-edge]");
+    if (edge) this.pick({ edge: Number(edge.dataset.edge) });
+    if (edge || event.target.closest(".agl-drop")) {
+      if (!edge) this.pick(null);
+      (this.rule.hidden ? this.stage.graph.svg : this.rule).focus();
+      return;
+    }
     const target = event.target.closest(".agl-open");
     if (!target) return;
     const { value, name, jacobian, opened } = target.dataset;
@@ -399,10 +464,10 @@ export class Panels {
     const yours = (what) => `<div><h4>${what}</h4><div><span class="agl-more">yours to say</span></div></div>`;
     let html = on && this.stage.quiz.hidesQueue ? yours("Ready queue") + yours("Waiting") : `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
       <div><h4>Waiting${count(many)}</h4><div>${waiting.map(([n, a, of]) => chip(n, ` <b>${a} of ${of}</b> arrived`, "")).join("") || '<span class="agl-more">none</span>'}</div></div>`;
-    const [nodes, held] = this.details.held(this.stage.k, 6);
+    const [nodes, held] = this.stage.level.has("saved") ? this.details.held(this.stage.k, 6) : [[], 0];
     const value = ([t, version]) => `${escape(film.tensors[t].name || (film.tensors[t].label.length < 9 ? film.tensors[t].label : "result"))}${version ? ` v${version}` : ""}`;
     const pin = ([n, values, gone]) => `<span class="agl-chip${gone ? " agl-gone" : ""}"><b>${values.map(value).join(", ")}</b> ${gone ? "freed by" : "for"} ${escape(film.nodes[n].label)}</span>`;
-    html += `<div><h4>Saved${count(held)}</h4><div>${nodes.map(pin).join("") || '<span class="agl-more">nothing</span>'}</div></div>`;
+    if (this.stage.level.has("saved")) html += `<div><h4>Saved${count(held)}</h4><div>${nodes.map(pin).join("") || '<span class="agl-more">nothing</span>'}</div></div>`;
     if (html !== this.engineWas) this.engine.innerHTML = this.engineWas = html;
   }
 

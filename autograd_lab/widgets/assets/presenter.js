@@ -6,7 +6,7 @@ const LARGE = 2.2; // the drawing's magnification: its 12 px text becomes 20 px 
 const WHOLE = 0.84; // the least scale at which that holds for the whole graph; below it the camera follows
 
 const KEYS = [
-  ["\u2192 \u2190", "next, previous event"], ["Page Down, Page Up", "next, previous node (a clicker's buttons)"], ["Space", "play, pause"],
+  ["\u2192 \u2190", "next, previous event"], ["Page Down, Page Up", "next, previous node (a clicker's buttons)"], ["Shift + Page Down, Page Up", "next, previous iteration of a loop"], ["Space", "play, pause"],
   ["Home, End", "to the beginning, to the end"], ["P or F", "presenter: full screen and large type"],
   ["C, B or .", "curtain over the numbers"], ["1 \u2026 9", "choose an offered answer"], ["Enter", "commit an answer, go on"],
   ["\u2191 \u2193", "in the graph: along an edge, to what a box is made of or used by"], ["[ ]", "in the graph: to the box before, after"], ["e E", "in the graph: to the next, previous edge of the box"],

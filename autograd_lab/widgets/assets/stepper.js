@@ -3,10 +3,12 @@
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { Room } from "./classroom.js";
 import { showCompare } from "./compare.js";
+import { Curves } from "./curves.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
 import { Graph } from "./graph.js";
+import { Level } from "./levels.js";
 import { Panels, REASONS } from "./panels.js";
 import { Quiz } from "./predict.js";
 import { Presenter } from "./presenter.js";
@@ -22,13 +24,16 @@ class Stage {
     this.film = film;
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.wanted = model.get("position") > this.k ? model.get("position") : null; // a step that is still on its way
+    this.level = new Level(this);
     this.graph = new Graph(this);
     this.editor = new Editor(this);
     this.panels = new Panels(this);
     this.table = new Table(this);
     this.quiz = new Quiz(this);
     this.presenter = new Presenter(this);
+    this.curves = film.curves ? new Curves(this) : null;
     this.build();
+    this.relevel();
     this.quiz.watch(this.graph.svg);
     el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
@@ -49,7 +54,8 @@ class Stage {
     this.phases = ["forward", "backward"].map((name) => h("span", { class: `agl-phase agl-phase-${name}` }, name));
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
-    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
+    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.level.select, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
+    if (this.curves) this.graph.root.append(this.curves.root);
     this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
       this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
@@ -72,6 +78,20 @@ class Stage {
     if (this.narration.isConnected) this.resize();
   }
 
+  /** Show as much as the level says. In the simple one a step is a node. */
+  relevel() {
+    const { name } = this.level, simple = name === "simple", { panels } = this;
+    this.level.select.value = name;
+    this.frame.setAttribute("data-level", name);
+    if (simple) this.view("Graph");
+    this.by.value = simple ? "node" : this.model.get("by") ?? "event";
+    panels.relevel(simple);
+    if (this.root.isConnected) this.resize();
+  }
+
+  /** What was chosen in the graph: a unit ({ unit }), an edge ({ edge }), or null. */
+  pick(what) { this.panels.pick(what); }
+
   /** Why a tensor has no history, in a word for its box; undefined where there is nothing to say. */
   why(t) {
     const why = this.panels?.details.origins.get(t);
@@ -93,6 +113,8 @@ class Stage {
       up: button("Previous node", [icon("up"), h("span", {}, "node")], () => this.go(stop(film, this.k, -1))),
       down: button("Next node", [icon("down"), h("span", {}, "node")], () => this.go(stop(film, this.k, 1))),
       kind: button("Next event of this kind", [icon("kind")], () => this.go(sameKind(film, this.k))),
+      before: button("Previous iteration", [icon("up")], () => this.go(stop(film, this.k, -1, film.turns)), { title: "Previous iteration (Shift + Page Up)" }),
+      after: button("Next iteration", [icon("down"), h("span", {}, "iteration")], () => this.go(stop(film, this.k, 1, film.turns)), { title: "Next iteration (Shift + Page Down)" }),
     };
     const parts = [];
     for (let k = 0; k <= film.steps;) {
@@ -104,7 +126,7 @@ class Stage {
       style: `--agl-track: linear-gradient(90deg, ${parts.join(", ")})`, oninput: () => this.go(Number(this.range.value)) }));
     this.count = h("span", { class: "agl-count" });
     this.by = h("select", focusable({ "aria-label": "Step by", title: "What one step is", onchange: () => { this.model.set("by", this.by.value); this.save(); } }),
-      h("option", { value: "event" }, "by event"), h("option", { value: "node" }, "by node"));
+      h("option", { value: "event" }, "by event"), h("option", { value: "node" }, "by node"), ...(this.loops ? [h("option", { value: "iteration" }, "by iteration")] : []));
     this.by.value = this.model.get("by") ?? "event";
     this.speed = h("select", focusable({ "aria-label": "Speed", title: "Speed of Play", onchange: () => { if (this.playing) { this.toggle(); this.toggle(); } } }),
       ...SPEEDS.map(([value, text]) => h("option", { value }, text)));
@@ -113,6 +135,7 @@ class Stage {
     return h("div", { class: "agl-controls" },
       h("span", { class: "agl-set" }, b.first, b.back, b.step, b.play, b.last),
       h("span", { class: "agl-set" }, b.up, b.down, b.kind),
+      ...(this.loops ? [h("span", { class: "agl-set agl-loop" }, b.before, b.after)] : []),
       this.range, this.count, this.by, this.speed);
   }
 
@@ -121,11 +144,11 @@ class Stage {
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (this.presenter.key(event)) { event.preventDefault(); event.stopPropagation(); return; }
-    const on = event.target.tagName, keys = {
+    const on = event.target.tagName, stops = event.shiftKey && this.loops ? this.film.turns : this.film.stops, keys = {
       ArrowRight: () => this.move(1), ArrowLeft: () => this.move(-1), Home: () => this.go(0), End: () => this.go(this.film.steps),
-      PageDown: () => this.go(stop(this.film, this.k, 1)), PageUp: () => this.go(stop(this.film, this.k, -1)),
+      PageDown: () => this.go(stop(this.film, this.k, 1, stops)), PageUp: () => this.go(stop(this.film, this.k, -1, stops)),
       " ": on === "BUTTON" || on === "SELECT" ? null : () => this.toggle(),
-      Escape: () => this.root.closest(".jp-Notebook")?.focus(),
+      Escape: () => (this.panels.picked.what ? this.pick(null) : this.root.closest(".jp-Notebook")?.focus()),
     };
     const action = on === "SELECT" && event.key.startsWith("Arrow") ? null : keys[event.key];
     if (!action) return;
@@ -134,8 +157,12 @@ class Stage {
     action();
   }
 
+  /** Whether the program is a loop whose iterations can be stepped by. */
+  get loops() { return this.film.turns?.length > 1; }
+
   move(direction) {
-    this.go(this.by.value === "node" ? stop(this.film, this.k, direction) : this.k + direction);
+    const stops = { node: this.film.stops, iteration: this.film.turns }[this.by.value];
+    this.go(stops ? stop(this.film, this.k, direction, stops) : this.k + direction);
   }
 
   go(k) {
@@ -193,6 +220,7 @@ class Stage {
   /** Show step k. `travel`: whether the camera may glide and gradients ride. */
   show(k, travel = true) {
     const forward = k === this.k + 1;
+    if (k !== this.k) this.panels.picked.what = null; // the step says what to look at
     this.k = clamp(k, 0, this.film.steps);
     this.kind = this.film.kinds[this.film.kind[this.k]];
     this.quiz.look();
@@ -216,13 +244,15 @@ class Stage {
     this.phases.forEach((el, i) => el.setAttribute("data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
     this.phases[1].textContent = p.pass > 1 ? `backward ${p.pass}` : "backward";
     this.root.firstChild.setAttribute("data-phase", p.name);
+    this.root.firstChild.toggleAttribute("data-stopped", this.kind === "error");
     this.mode.textContent = film.coming && (k === film.steps || this.wanted !== null) ? "the steps after this one are on their way" : at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "";
     const end = k === film.steps && !film.coming;
-    for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end]]) {
+    for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end], ["before", k === 0], ["after", end]]) {
       this.buttons[name].setAttribute("aria-disabled", String(off));
     }
     this.panels.show(p);
     this.table.show();
+    this.curves?.show(k);
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
@@ -243,7 +273,7 @@ class Stage {
     clearInterval(this.playing);
     clearTimeout(this.saving);
     this.graph.close();
-    for (const part of [this.quiz, this.presenter, this.editor]) part.close();
+    for (const part of [this.quiz, this.presenter, this.editor, this.level]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
     return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };

@@ -4,7 +4,7 @@ import { at, clamp, escape } from "./core.js";
 import { focusable, h, mini } from "./dom.js";
 
 const ROW = 26; // height of a row in pixels, as in views.css
-const MOST_PASSES = 3;
+const MOST_PASSES = 3, LONG_NAME = 8; // letters that fit into the narrowest column
 
 /** The rows of the table and what has become of their gradients: no drawing, so it is tested in Node. */
 export class Ledger {
@@ -160,7 +160,7 @@ export class Table {
       const several = found.parts.length > 1 || found.hook;
       return `<span role="gridcell">${several ? `<small>${parts}${found.hook ? ", hook" : ""} =</small> ` : ""}<b>${text(found.sum)}</b></span>`;
     });
-    return `<span role="rowheader">${name ? escape(name) : '<i class="agl-dim">unnamed</i>'}</span><span role="gridcell">${escape(why && row.n < 0 ? why : what)}</span><span role="gridcell">${line}</span><span role="gridcell">${later ? "" : text(v)}</span>${adjoints.join("")}`;
+    return `<span role="rowheader"${name.length > LONG_NAME ? ` class="agl-tail" title="${escape(name)}"` : ""}>${name.length > LONG_NAME ? `<bdi>${escape(name)}</bdi>` : name ? escape(name) : '<i class="agl-dim">unnamed</i>'}</span><span role="gridcell">${escape(why && row.n < 0 ? why : what)}</span><span role="gridcell">${line}</span><span role="gridcell">${later ? "" : text(v)}</span>${adjoints.join("")}`;
   }
 
   choose(i) {

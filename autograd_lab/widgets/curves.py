@@ -1,0 +1,91 @@
+"""The curves of a training loop: the loss and the gradients of each layer, one point for each backward pass of a trace.
+
+steps    the step at which each pass begins
+loss     the number that the pass starts from, null if it is no single number
+grads    {layer: [the largest size of an element of its gradients after the pass, null if none came, ...]}
+turns    the steps at which the iterations of the outermost loop begin
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autograd_lab.tracing import rules
+from autograd_lab.tracing.scopes import SEPARATOR
+from autograd_lab.tracing.trace import Record, Trace
+
+from .groups import TURN
+
+_MOST_LAYERS = 8
+
+
+def curves(trace: Trace) -> Record | None:
+    """The curves, or None if fewer than two passes ran."""
+    steps: list[int] = []
+    losses: list[float | None] = []
+    found: dict[str, list[float | None]] = {}
+    depth = 0
+    for k, e in enumerate(trace.events, 1):
+        if e["k"] == "backward":
+            depth += 1
+            if depth == 1:
+                steps.append(k)
+                losses.append(_loss(trace, e))
+                for sizes in found.values():
+                    sizes.append(None)
+        elif e["k"] in ("done", "error"):
+            depth = max(depth - 1, 0)
+        elif e["k"] == "accumulate" and steps:
+            layer = _layer(trace.tensors[e["t"]]["name"])
+            sizes = found.setdefault(layer, [None] * len(steps)) if layer else []
+            size = _largest(trace, e["new"])
+            if sizes and size is not None:
+                sizes[-1] = max(size, sizes[-1] or 0.0)
+    if len(steps) < 2:
+        return None
+    layers = dict(list(found.items())[:_MOST_LAYERS])
+    return {"steps": steps, "loss": losses, "grads": layers}
+
+
+def turns(trace: Trace) -> list[int]:
+    """The steps at which the iterations of the outermost loop begin, if operations ran in at least two."""
+    begun: dict[str, int] = {}
+    last = 0
+    for k, e in enumerate(trace.events, 1):
+        scope = (trace.nodes[e["n"]] if e["k"] == "node" else e).get("scope") or ""
+        turn = scope.split(SEPARATOR)[0]
+        if TURN.fullmatch(turn) and turn not in begun:
+            begun[turn] = max(last + 1, 1)
+        if e["k"] in ("done", "node", "inplace"):
+            last = k
+    return list(begun.values()) if len(begun) > 1 else []
+
+
+def _loss(trace: Trace, e: Record) -> float | None:
+    if len(e["roots"]) != 1:
+        return None
+    outputs = trace.nodes[e["roots"][0]]["outputs"]
+    value = rules.scalar(trace.values[trace.tensors[outputs[0]]["value"]]) if outputs else None
+    return _finite(value)
+
+
+def _layer(name: str) -> str:
+    """The layer of a parameter: "model.0" of "model.0.weight"; a variable is a layer by itself."""
+    return name.rpartition(".")[0] or name
+
+
+def _largest(trace: Trace, v: int | None) -> float | None:
+    if v is None:
+        return None
+    record = trace.values[v]
+    found = _numbers(record["data"]) if "data" in record else [record.get("min"), record.get("max")]
+    return max((abs(x) for x in map(_finite, found) if x is not None), default=None)
+
+
+def _numbers(data: Any) -> list[Any]:
+    return [x for part in data for x in _numbers(part)] if isinstance(data, list) else [data]
+
+
+def _finite(x: Any) -> float | None:
+    return float(f"{x:.4g}") if isinstance(x, int | float) and math.isfinite(x) else None

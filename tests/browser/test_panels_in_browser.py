@@ -1,0 +1,356 @@
+"""The panels beside the graph in real Chromium: the lit lines, what is chosen in the graph, and how much is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import re
+
+import pytest
+from playwright.sync_api import expect
+from test_views_in_browser import bare, find, layers  # noqa: F401 - bare is a fixture
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.tracing import Trace
+from autograd_lab.widgets.levels import LEVELS
+
+
+def three_operations() -> Trace:
+    with lab.record() as trace:
+        x = torch.tensor(3.0, requires_grad=True)
+        y = (2 * x + 1) ** 2
+        y.backward()
+    return trace
+
+
+def diamond() -> Trace:
+    with lab.record() as trace:
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        a = x * 3
+        b = a.sin()
+        c = a * b
+        c.sum().backward()
+    return trace
+
+
+def long_program() -> Trace:
+    space = {"torch": torch, "lab": lab}
+    lines = ["with lab.record() as trace:", "    x = torch.tensor(3.0, requires_grad=True)", "    y = x * x"]
+    lines += [f"    number_{i} = {i}" for i in range(60)] + ["    y.backward()"]
+    program, file = "\n".join(lines) + "\n", "/panels/long.py"
+    linecache.cache[file] = len(program), None, program.splitlines(keepends=True), file
+    exec(compile(program, file, "exec"), space)
+    return space["trace"]  # type: ignore[no-any-return]
+
+
+def made(x):
+    return x * x
+
+
+def test_both_lit_lines_are_in_view(bare):  # noqa: F811
+    """Also where they are far from each other, and where they stand in two listings."""
+    for size in [(1024, 700), (1440, 900)]:
+        trace = long_program()
+        page = bare(size=size).show(lab.step(trace, position=find(trace, "vjp")))
+        code = page.locator(".agl-code")
+        for lit, text in (("made", "y = x * x"), ("now", "y.backward()")):
+            seen = page.evaluate(
+                """([lit, text]) => {
+                    const pane = document.querySelector(".agl-code").getBoundingClientRect();
+                    const row = [...document.querySelectorAll(`.agl-code [data-lit="${lit}"]`)].find((one) => {
+                        const box = one.getBoundingClientRect();
+                        return box.height > 8 && box.top >= pane.top - 1 && box.bottom <= pane.bottom + 1;
+                    });
+                    return row?.textContent.includes(text) ?? false;
+                }""",
+                [lit, text],
+            )
+            assert seen, (size, lit)
+        expect(code.locator(".agl-elsewhere")).to_be_visible()
+
+
+def test_a_line_of_another_listing_is_repeated(bare):  # noqa: F811
+    file = "/panels/other.py"
+    program = "y.backward()\n"
+    linecache.cache[file] = len(program), None, [program], file
+    with lab.record() as trace:
+        y = made(torch.tensor(3.0, requires_grad=True))
+        exec(compile(program, file, "exec"), {"y": y})
+    page = bare().show(lab.step(trace, position=find(trace, "vjp")))
+    expect(page.locator(".agl-code > .agl-line[data-lit=now]")).to_contain_text("y.backward()")
+    expect(page.locator(".agl-elsewhere")).to_contain_text("return x * x")
+
+
+def test_the_code_takes_the_height_that_it_needs(bare):  # noqa: F811
+    page = bare(size=(1440, 900)).show(lab.step(long_program()))
+    tall = page.evaluate("document.querySelector('.agl-code').clientHeight")
+    side = page.evaluate("document.querySelector('.agl-side').clientHeight")
+    assert tall > 0.5 * side
+    page = bare(size=(1440, 900)).show(lab.step(diamond()))
+    code = page.evaluate(
+        "(() => { const c = document.querySelector('.agl-code'); return [c.clientHeight, c.scrollHeight]; })()"
+    )
+    assert code[0] == code[1]  # all of a short program
+
+
+def test_a_chosen_node_is_shown_in_full(bare):  # noqa: F811
+    """Its rule with numbers, saved values, line, what it waits for and who waits for it; a step goes on."""
+    trace = diamond()
+    k = find(trace, "vjp", "mul")
+    page = bare().show(lab.step(trace, position=k))
+    rule = page.locator(".agl-rule")
+    node = page.locator(".agl-unit", has=page.locator(".agl-label", has_text="MulBackward0 #1"))
+    node.locator(".agl-node").click()
+    expect(rule).to_contain_text("MulBackward0 #1")
+    expect(rule).to_contain_text(re.compile(r"Made at line \d+: a = x \* 3"))
+    expect(rule).to_contain_text("Saved")
+    waits = rule.locator(".agl-waiting")
+    expect(waits.nth(0)).to_have_text(re.compile("Waits for.*SinBackward0"))
+    expect(waits.nth(1)).to_have_text(re.compile("Waiting for it.*AccumulateGrad of x"))
+    waits.nth(0).get_by_role("button").first.click()  # and from there along an edge
+    expect(rule.locator(".agl-rule-head")).to_contain_text("\N{RIGHTWARDS ARROW}")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".agl-count")).to_have_text(f"{k + 1} / {len(trace)}")
+    expect(rule.locator(".agl-picked")).to_have_count(0)
+
+
+def test_a_chosen_edge_says_what_it_carries(bare):  # noqa: F811
+    trace = diamond()
+    page = bare().show(lab.step(trace).last())
+    page.locator(".agl-b[data-s~=sent] .agl-pill").first.click()
+    rule = page.locator(".agl-rule")
+    expect(rule.locator(".agl-rule-head")).to_contain_text("\N{RIGHTWARDS ARROW}")
+    expect(rule.locator(".agl-flow")).to_be_visible()
+    rule.get_by_role("button", name=re.compile("Close")).click()
+    expect(rule.locator(".agl-picked")).to_have_count(0)
+
+
+def test_choosing_by_keyboard(bare):  # noqa: F811
+    page = bare().show(lab.step(diamond()).last())
+    page.locator(".agl-svg").focus()
+    page.keyboard.press("]")
+    expect(page.locator(".agl-picked")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".agl-picked")).to_have_count(0)
+
+
+PANELS = {
+    "simple": [],
+    "rules": [".agl-rule", ".agl-leaves"],
+    "queue": [".agl-rule", ".agl-leaves", ".agl-engine"],
+    "saved": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved"],
+    "all": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved", ".agl-saved small"],
+}
+
+
+@pytest.mark.parametrize("size", [(1024, 700), (1440, 900)], ids=lambda s: f"{s[0]}x{s[1]}")
+def test_panels_join_level_by_level(bare, size):  # noqa: F811
+    trace = layers()
+    page = bare(size=size).show(lab.step(trace, position=find(trace, "node", "tanh"), level="simple"))
+    control = page.get_by_label("How much to show")
+    everything = PANELS["all"]
+    for level, shown in PANELS.items():
+        control.select_option(level)
+        for panel in (".agl-graph", ".agl-code", ".agl-say"):
+            expect(page.locator(panel)).to_be_visible()
+        for panel in everything:
+            if panel in shown:
+                expect(page.locator(panel).first).to_be_visible()
+            else:
+                assert not page.locator(panel).first.is_visible(), (level, panel)
+        assert page.evaluate("document.querySelector('.agl-code').scrollWidth") > 0
+
+
+def test_a_level_changes_neither_model_nor_position(bare):  # noqa: F811
+    trace = layers()
+    page = bare().show(lab.step(trace, position=20, level="saved"))
+    before = page.evaluate("JSON.stringify(window.data)")
+    words = page.locator(".agl-say").inner_text()
+    for level in PANELS:
+        page.get_by_label("How much to show").select_option(level)
+    assert page.evaluate("JSON.stringify(window.data)") == before
+    assert page.locator(".agl-say").inner_text() == words
+
+
+def test_in_the_simple_level_a_step_is_a_node(bare):  # noqa: F811
+    """Three operations, there and back, in at most twelve steps."""
+    trace = three_operations()
+    page = bare().show(lab.step(trace, level="simple"))
+    steps = 0
+    while page.get_by_role("button", name="Step", exact=True).get_attribute("aria-disabled") != "true":
+        page.get_by_role("button", name="Step", exact=True).click()
+        steps += 1
+    assert 6 <= steps <= 12
+    expect(page.locator(".agl-count")).to_have_text(f"{len(trace)} / {len(trace)}")
+
+
+def test_an_input_stays_in_reach_in_the_simple_level(bare):  # noqa: F811
+    page = bare().show(lab.step(made, torch.tensor(3.0, requires_grad=True), level="simple"))
+    expect(page.get_by_role("button", name=re.compile("Change x"))).to_be_visible()
+
+
+def test_the_notebook_says_the_level_and_the_reader_decides():
+    """`lab.level` is for the steppers made afterwards; stored outputs are the same bytes at every level."""
+    trace = three_operations()
+    stored = []
+    try:
+        for name in LEVELS:
+            lab.level(name)
+            stepper = lab.step(trace)
+            assert stepper.level == name
+            stored.append((stepper.to_text(), stepper.to_html(), stepper.film))
+    finally:
+        lab.level("all")
+    assert all(one == stored[0] for one in stored)
+    with pytest.raises(ValueError, match="one of simple, rules"):
+        lab.level("easy")
+
+
+def test_the_choice_is_kept_in_the_browser(browser, tmp_path):
+    page = tmp_path / "steps.html"
+    lab.step(three_operations(), level="simple").save_html(page)
+    context = browser.new_context()
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    control = tab.get_by_label("How much to show")
+    expect(control).to_have_value("simple")
+    control.select_option("all")
+    tab.reload()
+    expect(control).to_have_value("all")
+    control.select_option("simple")  # as the notebook has it: nothing to remember
+    assert tab.evaluate("localStorage.length") == 0
+    context.close()
+
+
+def wrong_shape():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    return x @ torch.ones(3)
+
+
+def no_leaf():
+    x = torch.tensor([1.0, 2.0])
+    (x * 2).sum().backward()
+
+
+def not_one_number():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * 2).backward()
+
+
+def no_gradient_yet():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    x.grad.zero_()
+    return y
+
+
+def another_error():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    return x.sum() / nowhere  # noqa: F821
+
+
+STOPPED = {
+    wrong_shape: ("RuntimeError", "mend that line first"),
+    no_leaf: ("RuntimeError", "Set requires_grad=True"),
+    not_one_number: ("RuntimeError", "reduce it to one number"),
+    no_gradient_yet: ("AttributeError", "call backward()"),
+    another_error: ("NameError", "mend that line first"),
+}
+
+
+@pytest.mark.parametrize("level", ["simple", "all"])
+@pytest.mark.parametrize("program", STOPPED, ids=lambda f: f.__name__)
+def test_a_program_that_stops_before_backward_is_an_error_with_advice(bare, program, level):  # noqa: F811
+    with contextlib.suppress(Exception), lab.record() as trace:
+        program()
+    page = bare(size=(1024, 700)).show(lab.step(trace, level=level).last())
+    kind, advice = STOPPED[program]
+    expect(page.locator(".agl")).to_have_attribute("data-stopped", "")
+    expect(page.locator(".agl-say")).to_contain_text(kind)
+    rule = page.locator(".agl-rule")
+    expect(rule).to_contain_text("Your program stops here")
+    expect(rule.locator(".agl-advice")).to_contain_text(advice)
+    expect(rule.locator(".agl-advice")).to_be_in_viewport()
+    page.get_by_role("button", name="Step back").click()
+    assert page.locator(".agl").get_attribute("data-stopped") is None
+
+
+def training(turns: int = 4) -> Trace:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(16, 2), torch.randn(16, 1)
+    with lab.record() as trace:
+        for _ in range(turns):
+            optimizer.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+    return trace
+
+
+@pytest.mark.parametrize("size", [(1024, 700), (1440, 900)], ids=lambda s: f"{s[0]}x{s[1]}")
+def test_a_training_loop_is_watched_by_iterations(bare, size):  # noqa: F811
+    stepper = lab.step(training())
+    begins = stepper.film["turns"]
+    page = bare(size=size).show(stepper.goto(begins[0]))
+    after = page.get_by_role("button", name="Next iteration")
+    losses = []
+    for begin in begins[1:]:
+        after.click()
+        expect(page.locator(".agl-count")).to_have_text(f"{begin} / {len(stepper.trace)}")
+        losses.append(page.locator(".agl-plot").first.locator(".agl-curve-says").inner_text())
+    assert losses == [f"{x:.4g}" for x in stepper.film["curves"]["loss"][: len(losses)]]
+    marks = page.locator(".agl-curve-now").first
+    before = marks.get_attribute("d")
+    page.locator(".agl-svg").focus()
+    page.keyboard.press("Shift+PageUp")
+    assert marks.get_attribute("d") != before
+    page.get_by_label("Step by").select_option("iteration")
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.locator(".agl-count")).to_have_text(f"{begins[-1]} / {len(stepper.trace)}")
+    assert page.locator(".agl-range").bounding_box()["width"] >= 60
+
+
+def test_the_map_covers_nothing_and_fit_can_be_read(bare):  # noqa: F811
+    page = bare(size=(1024, 700)).show(lab.step(training(), position=60))
+    graph, small = page.locator(".agl-svg").bounding_box(), page.locator(".agl-map").bounding_box()
+    assert small["y"] >= graph["y"] + graph["height"] - 1
+    page.get_by_role("button", name="Open all groups").click()
+    page.get_by_role("button", name="Fit graph").click()
+    page.wait_for_timeout(400)
+    scale = float(re.search(r"scale\(([\d.]+)\)", page.locator(".agl-svg > g").get_attribute("transform"))[1])
+    assert scale >= 0.4
+
+
+def test_long_names_are_cut_at_their_front(bare):  # noqa: F811
+    """`model.2.bias` and `model.4.bias` differ at their ends, in the leaf table and in the table of all values."""
+    page = bare(size=(1024, 700)).show(lab.step(training(2)).last())
+    page.get_by_role("tab", name="Table").click()
+    for name in ("model.2.bias", "model.4.bias"):
+        cell = page.locator(".agl-table [role=rowheader]", has_text=re.compile(f"^{name}$")).first
+        seen = cell.evaluate(
+            """(e) => { const text = e.querySelector("bdi").firstChild, range = document.createRange(), box = e.getBoundingClientRect();
+                 range.setStart(text, text.length - 6); range.setEnd(text, text.length);
+                 const end = range.getBoundingClientRect(); return end.left >= box.left - 1 && end.right <= box.right + 1; }"""
+        )
+        assert seen, name
+
+
+def test_what_is_not_made_yet_tells_nothing(bare):  # noqa: F811
+    """Its numbers may be what is asked; its place may be known."""
+    trace = three_operations()
+    page = bare().show(lab.step(trace, position=2))
+    last = page.locator(".agl-unit[data-s=ghost]").last
+    last.evaluate(
+        "(e) => e.querySelector('.agl-node, .agl-box').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true, pointerId: 1 }))"
+    )
+    page.locator(".agl-svg").evaluate(
+        "(e) => e.dispatchEvent(new PointerEvent('pointerup', { bubbles: true, pointerId: 1 }))"
+    )
+    rule = page.locator(".agl-picked")
+    expect(rule).to_contain_text("Not made yet")
+    assert not re.search(r"\d", rule.inner_text().replace("PowBackward0", ""))

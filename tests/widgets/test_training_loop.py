@@ -1,0 +1,121 @@
+"""A recorded training loop: its groups, its leaf table, its curves and its iterations."""
+
+from __future__ import annotations
+
+import pytest
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+
+def train(optimizer=torch.optim.SGD, turns=3, **options):
+    """(trace, what the loop itself saw: [(loss, {layer: largest |grad|}), ...])."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(2, 8),
+        torch.nn.Tanh(),
+        torch.nn.Linear(8, 12),
+        torch.nn.ReLU(),
+        torch.nn.Linear(12, 1),
+    )
+    opt = optimizer(model.parameters(), lr=0.1, **options)
+    x, y = torch.randn(16, 2), torch.randn(16, 1)
+    seen = []
+    with lab.record() as trace:
+        for _ in range(turns):
+            opt.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            sizes = largest(model)
+            seen.append((float(loss.detach().numpy()), sizes))
+            opt.step()
+    return trace, seen
+
+
+def largest(model):
+    sizes: dict[str, float] = {}
+    for name, p in model.named_parameters():
+        layer = f"model.{name}".rpartition(".")[0]
+        sizes[layer] = max(sizes.get(layer, 0.0), float(abs(p.grad.numpy()).max()))
+    return sizes
+
+
+def chain(film, g):
+    """The names of the groups around and including group `g`, outer ones first."""
+    return [*chain(film, film["groups"][g]["parent"]), film["groups"][g]["name"]] if g >= 0 else []
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_an_iteration_holds_the_way_forward_and_the_optimizer(optimizer):
+    trace, _ = train(optimizer)
+    film = lab.step(trace).film
+    assert film["open"] == []  # all closed at first
+    chains = [chain(film, g) for g in range(len(film["groups"]))]
+    iterations = [c[0] for c in chains if len(c) == 1]
+    assert len(iterations) == 3
+    for iteration in iterations:
+        assert [iteration, "forward"] in chains
+        assert [iteration, "optimizer"] in chains
+        assert [iteration, "forward", "Sequential"] in chains
+    read = [
+        u for u in film["units"] if any(film["tensors"][t]["label"].endswith(".grad") for t, *_ in u["boxes"])
+    ]
+    assert len(read) == 18
+    assert all(chain(film, u["group"])[-1] == "optimizer" for u in read)
+    outside = [u for u in film["units"] if u["group"] < 0]
+    assert len(outside) <= 8  # the parameters and the data
+
+
+def test_the_leaf_table_has_each_tensor_once():
+    trace, _ = train()
+    film = lab.step(trace).film
+    names = [film["tensors"][t]["name"] for t in film["leaves"]]
+    assert sorted(names) == sorted(set(names))
+    assert not [name for name in names if name.endswith(".grad")]
+
+
+def test_the_curves_are_what_the_loop_saw():
+    trace, seen = train()
+    curves = lab.step(trace).film["curves"]
+    assert curves["loss"] == pytest.approx([loss for loss, _ in seen], rel=1e-3)
+    assert set(curves["grads"]) == set(seen[0][1]) == {"model.0", "model.2", "model.4"}
+    for layer, sizes in curves["grads"].items():
+        assert sizes == pytest.approx([one[layer] for _, one in seen], rel=1e-3)
+    for step in curves["steps"]:
+        assert trace.events[step - 1]["k"] == "backward"
+
+
+def test_one_pass_is_no_loop():
+    trace, _ = train(turns=1)
+    film = lab.step(trace).film
+    assert film["curves"] is None
+    assert film["turns"] == []
+
+
+def test_stepping_by_iterations():
+    trace, _ = train()
+    stepper = lab.step(trace)
+    begins = stepper.film["turns"]
+    assert len(begins) == 3
+    assert stepper.goto(begins[0]).next_iteration().position == begins[1]
+    assert stepper.next_iteration().position == begins[2]
+    assert stepper.next_iteration().position == len(trace)
+    assert stepper.previous_iteration().position == begins[2]
+    for k, event in zip(begins[1:], (trace.events[k - 1] for k in begins[1:]), strict=True):
+        assert event["k"] == "grad", k  # the iteration begins where its first line resets the gradients
+
+
+def test_a_loop_without_an_optimizer_keeps_its_groups():
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    with lab.record() as trace:
+        h = x
+        for _ in range(4):
+            a = h * x
+            b = a.sin()
+            c = b + a
+            d = c * b
+            h = d.tanh()
+        h.sum().backward()
+    film = lab.step(trace).film
+    assert film["open"]
+    assert not {"forward", "optimizer", "backward"} & {group["name"] for group in film["groups"]}

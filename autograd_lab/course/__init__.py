@@ -4,7 +4,9 @@
     reveal.py    `lab.reveal(prediction, truth, "04.b")`: a prediction first, then the answer, and what the prediction tells
     foreseen.py  the answers that are foreseen, and what is said to them, from predictions/
     feedback.py  `lab.check("04.2", answer)`: passed, wrong and why, or not attempted; `lab.hint`
-    scores.py    `lab.progress()`: the points so far
+    scores.py    `lab.progress()`: the points so far, and what is next
+    contents.py  numbers, titles and files of the notebooks
+    timeout.py   a limit of time for a student's code
     items.py     graded items as data, and the one function that judges
     probe.py     what runs in the process of the student's code
     handed_out.py  is code still as it was handed out?

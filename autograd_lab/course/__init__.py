@@ -16,6 +16,8 @@
     author.py    a solutions source: exercises, answers, checks, wrong answers
     bank.py      are all wrong answers caught, and mutants of the right ones?
     build.py     `autograd-lab build [--check]`: from text sources to executed notebooks and exercises
+    spoken.py    turns of phrase that nobody says aloud, for author.py and lint.py
+    plots.py     the plots of the notebooks
     lint.py      what a notebook must satisfy for a run of nbval to be meaningful
 
 Only the last four know Jupyter's file format; importing this package loads none of them.

@@ -164,7 +164,7 @@ item(
 # %% [markdown]
 # ## 09.3 · How many passes? (2 points)
 #
-# The *whole* Jacobian is wanted, of `f` with 300 inputs and 4 outputs, and of `g` with 2 inputs and 700 outputs. Give six
+# You want the *whole* Jacobian of `f`, with 300 inputs and 4 outputs, and of `g`, with 2 inputs and 700 outputs. Give six
 # answers: the passes for `f` in backward mode, for `f` in forward mode, for `g` in backward mode, for `g` in forward mode; then
 # the better mode for `f` and for `g`, each `"backward"` or `"forward"`.
 
@@ -262,7 +262,7 @@ item(
     hints=[
         "Write down three shapes: of X, of W, and of G, which is that of X @ W. Which products fit?",
         "X[i, k] feeds row i of the result, scaled by row k of W.",
-        "To X goes G times W turned over; to W goes X turned over times G.",
+        "X gets G times W turned over; W gets X turned over times G.",
     ],
 )
 

@@ -172,10 +172,12 @@ def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, st
             else "Look at the first one."
         )
     elif wanted and given and wanted != given:
-        says = (
-            f"{sum(right)} of {len(right)} are right; "
-            f"number {first} asks for {wanted}, and you gave {given}, {plain.show(answer[first - 1])}."
-        )
+        value = plain.show(answer[first - 1])
+        if tuple_wanted := wanted == "a list":  # inside a list the course writes tuples: shapes, pairs
+            wanted = "a tuple"
+        says = f"{sum(right)} of {len(right)} are right; number {first} asks for {wanted}, and you gave {given}, {value}."
+        if tuple_wanted and given == "a number":
+            says += f" Python reads ({value}) as the number {value}; a tuple of one number needs the comma: ({value},)."
     share = item.points * sum(right) / len(right) if item.partial else 0.0
     return round(share, 2), says
 

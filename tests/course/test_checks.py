@@ -178,6 +178,27 @@ def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
     assert judge(flags, [False, True, True]).says == "2 of 3 are right; look at number 3 first."
 
 
+@pytest.mark.parametrize("item_id", ["08.1", "09.1"])
+def test_a_number_in_place_of_a_tuple_is_told_of_tuples(item_id):
+    """Whichever of the answers it is, and whatever the others are."""
+    item = items.find(item_id)
+    for place, shape in enumerate(item.expected):
+        if len(shape) == 1:
+            answer = [tuple(one) for one in item.expected]
+            answer[place] = shape[0]
+            says = feedback.verdict_on(item, answer).says
+            assert "tuple" in says
+            assert "comma" in says
+            assert f"({shape[0]},)" in says
+            assert "list" not in says
+    answer = [*map(tuple, item.expected[:-1]), 7]
+    says = feedback.verdict_on(item, answer).says
+    assert says.endswith(
+        f"number {len(answer)} asks for a tuple, and you gave a number, 7. "
+        "Python reads (7) as the number 7; a tuple of one number needs the comma: (7,)."
+    )
+
+
 def test_code_is_judged_by_its_probes():
     item = product_item()
     right = feedback.verdict_on(item, torch.relu)

@@ -913,10 +913,10 @@ def larger_ones(answers):
         mixed = networkx.relabel_nodes(graph, dict(enumerate(order)))
         leaf = next(n for n, kind in mixed.nodes(data="kind") if kind == "leaf")
         found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
-    y = torch.tensor(1.0, requires_grad=True)
+    squared = torch.tensor(1.0, requires_grad=True)
     for _ in range(12):
-        y = y * y
-    graph = lab.graph(y)
+        squared = squared * squared
+    graph = lab.graph(squared)
     return [*found, answers[1](graph, 12, 0)]
 
 

@@ -99,7 +99,7 @@ target = 3
 pixels = torch.tensor(images[601], requires_grad=True)
 network(pixels).softmax(0)[target].log().backward()
 
-plots.signed(pixels.grad, titles=[f"for a {target}: red darker, blue lighter"])
+plots.images(images[601], pixels.grad, titles=["the 7", f"for a {target}: red darker,\nblue lighter"])
 
 # %% [markdown]
 # **Predict.** Now each pixel moves a little in the direction its gradient says, and again, until the

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 04 · Exercises: backward, node by node
 #
-# Put your answers in place of the dots and run the check below. A check may be run as often as you
+# Put your answers in place of the dots and run the check below. Run a check as often as you
 # like. Stuck? `lab.hint("04.1")` gives the first of three hints.
 
 # %%

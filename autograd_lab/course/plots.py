@@ -2,11 +2,12 @@
 
     from autograd_lab.course import plots
 
-    plots.images(*pixels, titles=[...])     8 by 8 pixels as pictures, side by side
+    plots.images(*pixels, titles=[...])     8 by 8 pixels, or their gradients, as pictures side by side
     plots.signed(*tables, titles=[...])     numbers around zero: red above, blue below
+    plots.tables(*values, titles=[...])     tables of positive numbers side by side
     plots.curves({name: ys}, ...)           curves with a legend, on logarithmic scales where asked
     plots.bars({name: number}, ...)         horizontal bars, the first one on top
-    plots.uncovered(table, by=...)          a table that is uncovered row by row and column by column
+    plots.uncovered(table)                  a table that is uncovered row by row and column by column
 
 They draw and return nothing; matplotlib is loaded when one is called.
 """
@@ -20,22 +21,29 @@ import numpy as np
 
 
 def images(*pixels: Any, titles: Sequence[str] = ()) -> None:
-    """Handwritten digits, or anything of their shape, side by side: 0 is white, 1 is black."""
-    _side_by_side(
-        [_square(p) for p in pixels],
-        titles,
-        {"cmap": "gray_r", "vmin": 0, "vmax": max(1, *map(_most, pixels))},
-    )
+    """Handwritten digits, or anything of their shape, side by side: 0 is white, 1 is black. Gradients are red above zero, blue below."""
+    plt = _pyplot()
+    _, places = plt.subplots(1, len(pixels), figsize=(2.2 * len(pixels), 2.6), squeeze=False)
+    for place, values, title in zip(places[0], pixels, [*titles, *[""] * len(pixels)], strict=False):
+        square = _square(values)
+        most = _most(square)
+        if square.min() < 0:
+            place.imshow(square, cmap="RdBu_r", vmin=-most, vmax=most)
+        else:
+            place.imshow(square, cmap="gray_r", vmin=0, vmax=max(1, most))
+        place.set_title(title, fontsize=12 if "\n" not in title else 9)
+        place.axis("off")
+    plt.show()
 
 
 def signed(*tables: Any, titles: Sequence[str] = (), columns: str = "") -> None:
-    """Tables of numbers below each other, in the colors of their signs; 64 numbers are a picture."""
+    """Tables of numbers below each other, in the colors of their signs."""
     plt = _pyplot()
-    drawn = [_square(t) for t in tables]
+    drawn = [np.atleast_2d(_array(t)) for t in tables]
     most = max(map(_most, drawn))
     heights = [len(t) for t in drawn]
     _, places = plt.subplots(
-        len(drawn), 1, figsize=(6 if drawn[0].shape[1] > 8 else 2.4, 1.4 + sum(heights) / 4),
+        len(drawn), 1, figsize=(6, 1.4 + sum(heights) / 4),
         height_ratios=heights, layout="constrained", squeeze=False,
     )  # fmt: skip
     for place, table, title in zip(places[:, 0], drawn, [*titles, *[""] * len(drawn)], strict=False):
@@ -107,16 +115,6 @@ def uncovered(table: Any) -> None:
             place.set(title=f"{way} passes: {min(n, turn.max() + 1)}", facecolor="0.8", xticks=[], yticks=[])
             for i, k in np.argwhere(turn < n):
                 place.text(k, i, f"{numbers[i, k]:g}", ha="center", va="center", fontsize=12)
-    plt.show()
-
-
-def _side_by_side(drawn: list[Any], titles: Sequence[str], colors: dict[str, Any]) -> None:
-    plt = _pyplot()
-    _, places = plt.subplots(1, len(drawn), figsize=(2.2 * len(drawn), 2.6), squeeze=False)
-    for place, table, title in zip(places[0], drawn, [*titles, *[""] * len(drawn)], strict=False):
-        place.imshow(table, **colors)
-        place.set_title(title)
-        place.axis("off")
     plt.show()
 
 

@@ -309,9 +309,9 @@ lab.reveal(held, x.grad, "05.k")
 #
 # ```text
 # in one pass                    in two passes
-#    6 ──┐                          12 ──┐
-#        + ──► 12 at h: dropped          + ──► 24 in x.grad: kept,
-#    6 ──┘                          12 ──┘     until you clear it
+#    6 ──┐                           6 ──┐
+#        + ──► 12 at h: dropped          + ──► 12 in x.grad: kept,
+#    6 ──┘                           6 ──┘     until you clear it
 # ```
 #
 # - [Exercises 05](../exercises/05_who_keeps_a_gradient.ipynb)

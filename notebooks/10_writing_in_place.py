@@ -21,8 +21,9 @@
 # A forum says: when backward complains about a write in place, write into `.data`, and the error is gone. It is gone.
 # **Is the gradient right?** And why is such a write an error only sometimes?
 #
-# **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements has the `v` of
-# `y.backward(v)`? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require grad, and is it a leaf?
+# **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements does the `v` of
+# `y.backward(v)` have? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require grad, and is it a
+# leaf?
 
 # %%
 elements_of_v, requires_and_leaf = ..., [..., ...]  # a number; True or False, twice
@@ -254,7 +255,7 @@ assert a.grad.tolist() == [5, 5, 5]
 # ## The optimizer writes in place
 #
 # Two losses come from one forward run, with `w = 2`. After backward from the first, the optimizer moves `w` to `1.7`;
-# then comes backward from the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
+# then backward starts at the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
 
 # %%
 prediction = ...

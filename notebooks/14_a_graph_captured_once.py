@@ -99,7 +99,7 @@ both.first()
 # > **You may think** the captured graph holds your loop and your `if`, and decides anew each time.
 # >
 # > **That is not what happens.** Only operations on tensors were seen. The loop is unrolled: three turns are three
-# > `tanh`. Of the branch only the side that ran is there; the other side never existed.
+# > `tanh`. Only the side of the branch that ran is there; the other side never existed.
 # >
 # > **Here it is.** Every step of the graph is one operation:
 
@@ -330,7 +330,7 @@ lab.reveal(graphs, len(compiled.entries), "14.m")
 #
 # ## In five lines
 #
-# 1. A captured graph has the operations of one run: no loop, and of a branch one side.
+# 1. A captured graph has the operations of one run: no loop, and one side of a branch.
 # 2. Guards check shapes, types and Python constants before each call.
 # 3. A number read out of a tensor breaks the capture.
 # 4. Passes make the graph smaller: they share, fuse, and compute again.

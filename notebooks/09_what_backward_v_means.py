@@ -166,10 +166,8 @@ assert x.grad.tolist() == both
 # %%
 prediction = [..., ...]
 
-import matplotlib.pyplot as plt
-import numpy
-
 import autograd_lab.autograd.forward_ad as forward_ad
+from autograd_lab.course import plots
 
 
 def jvp(t):
@@ -194,16 +192,7 @@ def one_hot(n):
 
 rows, columns = [vjp(v) for v in one_hot(2)], [jvp(t) for t in one_hot(3)]
 if lab.reveal(prediction, [len(rows), len(columns)], "09.g"):
-    J, (row, column) = numpy.array(rows), numpy.indices((2, 3))
-    figure, axes = plt.subplots(2, 3, figsize=(7, 3.6), layout="constrained")
-    for n, pair in enumerate(axes.T, 1):
-        for axis, way, seen in zip(pair, ("backward", "forward"), (row, column), strict=True):
-            axis.imshow(numpy.where(seen < n, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
-            axis.set(title=f"{way} passes: {min(n, seen.max() + 1)}", facecolor="0.8")
-            axis.set(xticks=[], yticks=[])
-            for i, k in numpy.argwhere(seen < n):
-                axis.text(k, i, f"{J[i, k]:g}", ha="center", va="center", fontsize=12)
-    plt.show()
+    plots.uncovered(rows)
 
 # %% [markdown]
 # One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
@@ -307,10 +296,7 @@ with lab.record() as trace:
     scores.backward(v)
 back = weights.grad[:, 3].tolist()
 if lab.reveal(prediction, "the image" if back == images[4].tolist() else "noise", "09.j"):
-    plt.figure(figsize=(2, 2))
-    plt.imshow(weights.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
-    plt.axis("off")
-    plt.show()
+    plots.images(weights.grad[:, 3])
 
 # %%
 assert weights.numel() == 640

@@ -129,17 +129,13 @@ for _ in range(20):  # epochs
 # %%
 percent = ...
 
-import matplotlib.pyplot as plt
+from autograd_lab.course import plots
 
 with torch.no_grad():
     right = model(images[1400:]).argmax(1) == labels[1400:]
 accuracy = right.double().mean().item()
 if lab.reveal(percent, round(100 * accuracy), "13.d"):
-    plt.figure(figsize=(6, 3))
-    plt.semilogy(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss")
-    plt.show()
+    plots.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y")
 
 # %% [markdown]
 # **Half done.** A batch of 100 does not fit, so you run two halves of 50, with backward after each and one update
@@ -208,13 +204,9 @@ healthy = norms(torch.relu, 2**0.5)
 ratio = vanishing[-1] / vanishing[0]
 size = "10000 times smaller" if ratio > 10000 else "10 times smaller" if ratio > 10 else "equal"
 if lab.reveal(prediction, size, "13.g"):
-    plt.figure(figsize=(6, 3.5))
-    plt.semilogy(range(1, 10), vanishing, "o-", label="sigmoid")
-    plt.semilogy(range(1, 10), exploding, "s-", label="tanh, weights 6 times too large")
-    plt.semilogy(range(1, 10), healthy, "^-", label="ReLU, weights of the right size")
-    plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
-    plt.legend()
-    plt.show()
+    names = ("sigmoid", "tanh, weights 6 times too large", "ReLU, weights of the right size")
+    lines = dict(zip(names, (vanishing, exploding, healthy), strict=True))
+    plots.curves(lines, xlabel="layer", ylabel="norm of the gradient", log="y")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Ask* for three lines on paper first, with the layers from left to right. *Expect* flat
@@ -266,12 +258,8 @@ clipped = [W.grad.norm().item() for W in weights]
 assert numpy.isclose(numpy.linalg.norm(clipped), 1)
 assert numpy.allclose(numpy.divide(exploding, clipped), total)  # layer by layer
 if lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else "fewer times", "13.i"):
-    plt.figure(figsize=(6, 3))
-    plt.semilogy(range(1, 10), exploding, "s-", color="C1", label=f"before: {total:.0f} in all")
-    plt.semilogy(range(1, 10), clipped, "s:", color="C1", label="clipped: 1 in all")
-    plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
-    plt.legend()
-    plt.show()
+    lines = {f"before: {total:.0f} in all": exploding, "clipped: 1 in all": clipped}
+    plots.curves(lines, xlabel="layer", ylabel="norm of the gradient", log="y")
 
 # %% [markdown]
 # All layers shrink alike: the update keeps its direction.
@@ -329,8 +317,6 @@ lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]), "13.j")
 
 # %%
 import time
-
-from autograd_lab.course import plots
 
 big = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).double()
 clock, start, took = time.perf_counter, {}, {}

@@ -214,3 +214,10 @@ def test_a_notebook_ends_in_five_lines_a_picture_and_links(source):
 def test_headings_say_what_is_below_them(source):
     headings = [found for text in texts(source) for found in re.findall(r"^## (.*)", text, re.MULTILINE)]
     assert [heading for heading in headings if heading in GENERIC] == []
+
+
+@pytest.mark.parametrize("source", COURSE, ids=lambda s: s.stem)
+def test_no_cell_lays_out_a_figure(source):
+    """Plots go through autograd_lab.course.plots: a cell shows its lesson."""
+    cells = build.read_source(source)["cells"]
+    assert [c["source"] for c in cells if c["cell_type"] == "code" and "plt." in c["source"]] == []

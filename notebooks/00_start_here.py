@@ -18,17 +18,12 @@
 #
 # **20 minutes. You need:** a little Python, and the chain rule, even if it is rusty.
 #
-# You are going to train a network that reads handwritten digits, fool it, and then open the machine that
-# made both possible: *autograd*. By the end of the series you will have built one.
+# A network reads a handwritten **7**. You have 64 pixels, and each of them you can make darker or lighter.
+# **Which of them do you change so that it reads a 3?** One call answers for all 64 at once. In the next 20 minutes you
+# train the network, fool it, and then open the machine that gave the answer: *autograd*.
 #
-# **After this notebook you can**
-#
-# - run the lab and know that it works;
-# - read the stepper at any step: the graph, the line of code, the sentence;
-# - make a prediction, check it, and say why it was right or wrong.
-#
-# Click into the cell below and press **Shift+Enter**. It trains the network, from nothing, while you
-# wait. Do not try to understand its lines yet. In the last notebook you will write them yourself.
+# Click into the cell below and press **Shift+Enter**. It trains the network while you wait. Do not try to
+# understand its lines yet. In the last notebook you will write them yourself.
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 5 minutes to the pictures, 5 for *Fool it*, 8 for the stepper, 2 for the ticket.
@@ -78,45 +73,35 @@ assert right > 0.90
 # If you see a percentage, the lab works. Here are four of those digits, and what the network reads.
 
 # %%
-import matplotlib.pyplot as plt
+from autograd_lab.course import plots
+
+
+def reading(pixels):
+    chances = network(torch.tensor(pixels)).softmax(0)
+    return f"a {chances.argmax().item()}: {chances.max().item():.0%} sure"
 
 
 def show(*pictures):
-    """Draw pictures side by side; above each, what the network reads."""
-    _, places = plt.subplots(1, len(pictures), figsize=(2.2 * len(pictures), 2.6))
-    for place, pixels in zip(places, pictures, strict=True):
-        chances = network(torch.tensor(pixels)).softmax(0)
-        place.imshow(pixels.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-        place.set_title(f"a {chances.argmax().item()}: {chances.max().item():.0%} sure")
-        place.axis("off")
-    plt.show()
+    plots.images(*pictures, titles=[reading(pixels) for pixels in pictures])
 
 
 show(*images[600:604])
 
 # %% [markdown]
-# ## Fool it
+# ## Fool it: which pixels count?
 #
-# Take the second one, the 7. You want the network to read a **3**. Think of the pixels as 64 dials. Which
-# of them would you turn up, and which down? By trying, each dial by itself takes a run of the network.
+# Take the second one, the 7. You want the network to read a **3**. Think of the pixels as 64 dials. Which of them
+# would you turn up, and which down? You could try, but then each dial costs you a run of the network.
 #
-# One call, `backward()`, answers for all the dials at once. The answer is called the **gradient**: for each
-# pixel, how fast the network comes to believe in a 3 when that pixel gets darker.
+# One call, `backward()`, answers for all the dials at once. The answer is called the **gradient**: for each pixel,
+# how fast the network begins to see a 3 when that pixel gets darker.
 
 # %%
 target = 3
 pixels = torch.tensor(images[601], requires_grad=True)
 network(pixels).softmax(0)[target].log().backward()
 
-strongest = abs(pixels.grad.numpy()).max()
-_, (left, right) = plt.subplots(1, 2, figsize=(4.4, 2.6))
-left.imshow(images[601].reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
-left.set_title("the 7")
-right.imshow(pixels.grad.numpy().reshape(8, 8), cmap="RdBu_r", vmin=-strongest, vmax=strongest)
-right.set_title(f"for a {target}: red darker,\nblue lighter", fontsize=9)
-for place in (left, right):
-    place.axis("off")
-plt.show()
+plots.images(images[601], pixels.grad, titles=["the 7", f"for a {target}: red darker,\nblue lighter"])
 
 # %% [markdown]
 # **Predict.** Now each pixel moves a little in the direction its gradient says, and again, until the
@@ -154,7 +139,7 @@ if lab.reveal(prediction, round(moved, 2), "00.a"):
 # Afterwards, *expect* "then the network is bad". The sentence that helps: "64 small moves, each in the right
 # direction, add up; and the gradient knew all 64 directions."
 #
-# *Time*: whoever has begun to play does not stop. Promise the exploration for home and call them back after 3
+# *Time*: somebody who has begun to play does not stop. Promise the exploration for home and call them back after 3
 # minutes.
 
 # %% [markdown]
@@ -164,9 +149,9 @@ if lab.reveal(prediction, round(moved, 2), "00.a"):
 # each other easily? Then let the network draw: `start = numpy.full(64, 0.01)` is an empty sheet. With
 # `0.9999` in place of `0.9`, a `0`, a `4` and a `7` come out best.
 #
-# ## Open the machine
+# ## Open the machine: what is written down?
 #
-# How can one call answer for 64 dials, or for billions? Not by trying. While your code runs, autograd
+# How can one call answer for 64 dials, or for billions? It does not try them. While your code runs, autograd
 # writes down each **operation** on a tensor that was made with `requires_grad=True`. `backward()` reads
 # these notes in reverse. A formula with one dial is enough to see it.
 #
@@ -188,7 +173,7 @@ operations = [node["name"] for node in trace.nodes if node["kind"] == "op"]
 lab.reveal(prediction, len(operations), "00.b")
 
 # %% [markdown]
-# ## Step
+# ## Step through one formula
 #
 # This is the **stepper**. It shows what was written down, one step at a time. Press **Step**, or the right
 # arrow key once you have clicked into the picture. At each step look at three things.
@@ -218,7 +203,7 @@ stepper
 # %% [markdown]
 # Python works from the inside out: `2 * x`, then `+ 1`, then `** 2`. Three operations, three nodes.
 #
-# Now the whole way, there and back, with the dial at 4. **Predict**: what is `y` there? And if `x` moves a
+# Now go the whole way, there and back, with the dial at 4. **Predict**: what is `y` there? And if `x` moves a
 # little, how many times as far does `y` move? Put two numbers in place of the dots and run the cell. Then
 # click on the value of `x` in the table at the lower right (`3 ✎`), type `4`, press Enter, and the formula
 # runs again. Step to the end.
@@ -263,13 +248,13 @@ lab.step(trace).last()
 # %% [markdown]
 # ## How the notebooks work
 #
-# You recall something from before, **predict**, **step**, explain in your own words. Then one example
-# is worked out, one is half done, and one is all yours. The boxes with *You may think* take up what most
-# learners believe at first. Answer before you run, and run the cells in order. Lost? *Kernel*, then
-# *Restart Kernel and Run All Cells*. You cannot break anything: delete the file, start the lab again,
-# and you get a fresh one.
+# You recall something from before, **predict**, **step**, explain in your own words. Then one example is worked
+# out, one is half done, and one is all yours. The boxes with *You may think* say what most learners believe at
+# first, and what happens instead. Answer before you run, and run the cells in order. Lost? *Kernel*, then *Restart
+# Kernel and Run All Cells*. You cannot break anything: delete the file, start the lab again, and you get a fresh
+# one.
 #
-# ## Exit ticket
+# ## Exit ticket: one more line
 #
 # From memory. `z = 5 * x - 2`: (1) How many operations are written down? (2) At `x = 3`, what is the gradient of
 # `z` with respect to `x`?
@@ -298,6 +283,21 @@ lab.reveal(gradient, x.grad, "00.e")
 # print(y, x.grad)   # tensor(49., grad_fn=<PowBackward0>) tensor(28.)
 # ```
 #
-# **Where in the source?** `autograd_lab/core/rules/arithmetic.py`: each operation is a class that says what it
-# computes and how a gradient goes back through it. **Exercises:** `exercises/00`. **Next:** notebook 01,
-# *Nudge and measure*.
+# ## In five lines
+#
+# 1. While your code runs, autograd writes down each operation on a tensor that requires a gradient.
+# 2. `backward()` reads these notes in reverse.
+# 3. A gradient says: when this dial moves a little, how many times as far does the result move?
+# 4. One call answers that for every dial at once.
+# 5. The stepper replays your own run. Other code, another picture.
+#
+# ```text
+# forward    x ──► 2 * x ──► + 1 ──► ** 2 ──► y
+#                   Mul  ◄── Add ◄── Pow ◄── y.backward()
+# backward   x.grad ◄┘
+# ```
+#
+# - [Exercises 00](../exercises/00_start_here.ipynb)
+# - [Next: 01 · Nudge and measure](01_nudge_and_measure.ipynb)
+#
+# Each operation is a class in `autograd_lab/core/rules/arithmetic.py`: what it computes, and how a gradient goes back.

@@ -18,11 +18,16 @@
 #
 # **30 minutes. You need:** notebook 00.
 #
-# **After this notebook you can**
+# Here is a program without a formula:
 #
-# - say what a derivative tells about a program, and measure one by nudging;
-# - choose the size of a nudge, and explain both ways in which it can go wrong;
-# - tell apart three things that give derivatives: differences, formulas, and autograd.
+# ```python
+# guess = a
+# for _ in range(6):
+#     guess = (guess + a / guess) / 2     # closer and closer to the square root of a
+# ```
+#
+# **How fast does the result move when `a` moves?** You can measure it, with a nudge. You will see where measuring
+# fails, and how autograd gets along without a nudge.
 #
 # **Warm-up**, from memory. (1) How many operations does autograd record for `(x + 1) * 3`? (2) What
 # does `y` know besides its value, if it was computed from an `x` with `requires_grad=True`:
@@ -53,10 +58,10 @@ lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient", "01.b")
 # *Short of time*: leave out *Modify*; exercise 01.1 asks for the best nudge as well.
 
 # %% [markdown]
-# ## A derivative is a measurement
+# ## A derivative is something you can measure
 #
 # Turn a dial a little and watch the needle. If the needle moves twelve times as far as the dial, the
-# derivative is 12. No formula is needed for that, only a nudge `h` and two runs of the program:
+# derivative is 12. You need no formula for that, only a nudge `h` and two runs of the program:
 
 
 # %%
@@ -73,10 +78,9 @@ for h in (1.0, 0.1, 0.01):
 assert round(forward_difference(f, 2.0, 1.0)) == 19
 
 # %% [markdown]
-# The true slope of $x^3$ at 2 is $3 \cdot 2^2 = 12$. A nudge of 1 says 19, and the smaller the nudge,
-# the better it gets.
+# The true slope of $x^3$ at 2 is $3 \cdot 2^2 = 12$. A nudge of 1 says 19. A smaller nudge does better.
 #
-# ## Predict
+# ## Predict: how small a nudge?
 #
 # Python's numbers hold about sixteen digits. With which `h` does `forward_difference` come **nearest**
 # to 12?
@@ -95,27 +99,24 @@ best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
 lab.reveal(prediction, best, "01.c")
 
 # %% [markdown]
-# With `1e-16` the answer is 0, off by all of 12: `2 + 1e-16` *is* 2, the nudge is lost, and nothing
-# moves. Look at all sizes at once. Before you run the cell, draw the curve you expect on paper: the
-# error over `h`, both on logarithmic scales.
+# With `1e-16` the measured slope is 0: `2 + 1e-16` *is* 2. The nudge is lost, and nothing moves. Look at all sizes
+# at once. Before you run the cell, draw the curve you expect on paper: the error over `h`, both on logarithmic
+# scales.
 
 # %%
-import matplotlib.pyplot as plt
+from autograd_lab.course import plots
 
 
 def central_difference(f, x, h):
     return (f(x + h) - f(x - h)) / (2 * h)
 
 
-plt.figure(figsize=(6, 3.6))
 sizes = [10.0**-k for k in range(1, 16)]
-for method in (forward_difference, central_difference):
-    errors = [max(abs(method(f, 2.0, h) - 12), 1e-13) for h in sizes]
-    plt.loglog(sizes, errors, "o-", label=method.__name__)
-plt.xlabel("nudge h")
-plt.ylabel("error")
-plt.legend()
-plt.show()
+errors = {
+    method.__name__: [max(abs(method(f, 2.0, h) - 12), 1e-13) for h in sizes]
+    for method in (forward_difference, central_difference)
+}
+plots.curves(errors, x=sizes, xlabel="nudge h", ylabel="error", log="xy")
 assert best == 1e-8
 assert forward_difference(f, 2.0, 1e-16) == 0
 
@@ -132,10 +133,10 @@ assert forward_difference(f, 2.0, 1e-16) == 0
 # %% [markdown]
 # Two valleys. Two things go wrong, and they pull in opposite directions.
 #
-# - **On the right** the nudge is too large. The curve bends between `x` and `x + h`, and the slope you
-#   measure is that of somewhere in between. Halve `h`, and the error halves.
+# - **On the right** the nudge is too large. The curve bends between `x` and `x + h`, and you measure the slope
+#   somewhere in between. Halve `h`, and the error halves.
 # - **On the left** the nudge is too small. `f(x + h)` and `f(x)` agree in nearly all their digits, and
-#   the subtraction throws those away. What is left is mostly rounding, and it is divided by `h`.
+#   the subtraction throws those away. Mostly rounding is left, and you divide it by `h`.
 #
 # The second curve, `central_difference`, looks to both sides of `x`. The bend to the left and the bend to
 # the right cancel, so its error falls with the *square* of `h`, and its valley is deeper. Say in one
@@ -155,7 +156,7 @@ lab.reveal(square_central, central_difference(lambda x: x**2, 3.0, 0.1), "01.e")
 lab.reveal(cube_central, central_difference(f, 2.0, 0.1), "01.f")
 
 # %% [markdown]
-# ## Step
+# ## Step: where is the nudge?
 #
 # Now autograd, on the same $x^3$. The stepper asks before it shows. When it asks what goes to `x`, use what
 # you have measured. (Its last question, about `y.grad`, is one for notebook 05: press **Show me**.) And watch
@@ -190,8 +191,7 @@ assert x.grad == 12
 # > **That is not what happens.** It follows the run of a *program*, operation by operation, and applies
 # > one exact rule at each, with the numbers of this run. No `h`, so no valley; no formula, so nothing
 # > that could grow.
-# >
-# > **Here it is**, on a program without a formula: a loop that guesses a square root and improves it.
+# > **Here it is**, on the program from the top, the loop without a formula.
 
 
 # %%
@@ -216,7 +216,7 @@ assert operations == 18
 # formula, six turns of this loop are a fraction of polynomials of degree 32 and more, since every turn
 # doubles the degree.
 #
-# ## Modify
+# ## Modify: nudge the square root
 #
 # Measure the same derivative by nudging. **Predict first**: how many digits after the point will you get
 # right? Run the cell, then change `h`, and look for the best one.
@@ -235,7 +235,7 @@ assert f"{exact:.12f}" == "0.353553390593"
 assert 2 ** (6 - 1) == 32
 
 # %% [markdown]
-# ## What measuring costs
+# ## What measuring costs, and what autograd costs
 #
 # The network of notebook 00 learned by changing 1480 numbers. Nudging has to move each of them by itself. **Predict**:
 # how many runs of the network does a gradient by forward differences take? And how many forward and
@@ -253,15 +253,14 @@ with lab.record() as trace:  # from a number to its gradient
 lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trace), "01.i")
 
 # %% [markdown]
-# This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact,
-# but it knows nothing of the rules, so it finds a wrong one. `torch.autograd.gradcheck` is a nudge,
-# well organized.
+# This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact, but it does
+# not trust the rules, so it finds a wrong one. `torch.autograd.gradcheck` nudges for you.
 #
-# ## Exit ticket
+# ## Exit ticket: what went wrong?
 #
-# (1) With `h = 1e-15` the forward difference of some function is off by much. Is the cause that the
-# curve `"bends"`, or that digits are `"lost"`? (2) A function has three inputs. How many runs does its
-# gradient take by *central* differences?
+# (1) With `h = 1e-15` the forward difference of some function is far off. Is it because the curve `"bends"`, or
+# because digits are `"lost"`? (2) A function has three inputs. How many runs does its gradient take by *central*
+# differences?
 
 # %%
 cause, runs = ..., ...
@@ -283,5 +282,26 @@ lab.reveal(runs, inputs * len(sides), "01.k")
 # print(torch.autograd.gradcheck(lambda x: x**3, (x,)))    # True
 # ```
 #
-# **Where in the source?** `autograd_lab/torchlike/autograd/gradcheck.py`. **Exercises:** `exercises/01`. **Next:**
-# notebook 02, *Forward builds the graph*.
+# ## In five lines
+#
+# 1. A derivative says how many times as far the result moves as the dial.
+# 2. Nudge too far, and the curve bends. Nudge too little, and the digits are lost.
+# 3. A central difference looks to both sides, so it is more exact.
+# 4. Autograd does not nudge. It applies one exact rule for each operation that ran.
+# 5. So train with autograd, and test it with a nudge.
+#
+# ```text
+# error
+#   │ ╲  rounding         bending ╱
+#   │   ╲                        ╱
+#   │     ╲___               ___╱
+#   │         ╲____     ____╱
+#   │              ╲___╱
+#   └────────────────────────────── h
+#     tiny         best       large
+# ```
+#
+# - [Exercises 01](../exercises/01_nudge_and_measure.ipynb)
+# - [Next: 02 · Forward builds the graph](02_forward_builds_the_graph.ipynb)
+#
+# Source: `gradcheck` in `autograd_lab/torchlike/autograd/gradcheck.py`.

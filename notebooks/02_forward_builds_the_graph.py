@@ -18,11 +18,8 @@
 #
 # **40 minutes. You need:** notebooks 00 and 01.
 #
-# **After this notebook you can**
-#
-# - name the nodes, edges and leaves of a graph, and say which line of code made each;
-# - say what is recorded, when, and what leaves no record;
-# - predict the graph of code with branches and loops.
+# You never draw a graph, and still `backward()` walks through one, also when your code has loops and branches. **When is
+# that graph made: while your code runs, or when you call `backward`?** And what of your code is not in it?
 #
 # **Warm-up**, from memory. (1) `y = (2 * x + 1) ** 2`: what is the name of `y.grad_fn`? (2) Nudge `x`
 # from `3` to `3.001`: by how much does `x * x` grow, to three decimals?
@@ -51,7 +48,7 @@ lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3), "02.b")
 # graph is what all later debugging rests on.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: what is there before `backward`?
 #
 # Below, `a` requires a gradient. The cell computes `b = a * a`. It does **not** call `backward`. What
 # is `b.grad_fn` afterwards?
@@ -69,9 +66,9 @@ lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None", "02.c")
 # %% [markdown]
 # > **You may think** the graph is built by `backward()`.
 # >
-# > **That is not what happens.** Every operation records itself *while it runs forward*. `backward()`
-# > only walks through what is already there. (Nor is it anomaly mode that keeps the history, as you may read. It
-# > is off; it only adds checks.)
+# > **That is not what happens.** Every operation records itself *while it runs forward*. `backward()` only walks
+# > through what is already there. (You may read that anomaly mode keeps the history. It does not: it is off, and it
+# > only adds checks.)
 # >
 # > **Here it is**: the graph of `b`, with no `backward` anywhere.
 
@@ -81,7 +78,7 @@ assert not torch.is_anomaly_enabled()
 lab.draw(b, params={"a": a})
 
 # %% [markdown]
-# ## Step
+# ## Step: which node does a line leave?
 #
 # Three lines now. `k` is a plain number in a tensor: nobody asked for its gradient. Step slowly. For
 # each line, say before you press **Step**: which node will appear, and what will it be connected to?
@@ -130,7 +127,7 @@ print(edges(d))  # c was made by a multiplication; a is a leaf
 assert edges(d) == ["MulBackward0", "AccumulateGrad"]
 
 # %% [markdown]
-# **Half done**: `c = b * k`. The first edge leads to the node of `b`. What stands in the second place?
+# **Half done**: `c = b * k`. The first edge leads to the node of `b`. What is in the second place?
 # **All yours**: the two edges of `a * a`, and the two of `k - b`.
 
 # %%
@@ -153,8 +150,7 @@ lab.reveal(both_of_difference, edges(k - b), "02.f")
 # >
 # > **That is not what happens.** Both edges of `a * a` end in the *same* `AccumulateGrad`. That is how
 # > two messages will meet.
-# >
-# > **Here they are**, both.
+# > **Here it is**, for both.
 
 # %%
 b = a * a
@@ -172,7 +168,7 @@ assert left.variable is a
 # %% [markdown]
 # ## What leaves no record
 #
-# Recording happens at the moment of the operation. **Predict**: will `y` require a gradient?
+# An operation is recorded when it runs, or never. **Predict**: will `y` require a gradient?
 
 # %%
 prediction = ...  # True or False; fill in, then run
@@ -192,8 +188,7 @@ lab.reveal(prediction, y.requires_grad, "02.g")
 # >
 # > **That is not what happens.** A gradient asks for a *small* change, and between two integers there
 # > is none.
-# >
-# > **Here they are**, both.
+# > **Here it is**, for both.
 
 # %%
 assert y.grad_fn is None
@@ -243,7 +238,7 @@ assert result.item() == 54
 assert start.grad == 27
 
 # %% [markdown]
-# ## Make
+# ## Make: write code for a given graph
 #
 # Here is a printer of graphs. It walks over *nodes*. (A version found on many pages walks over tensors
 # and asks each node for its `grad_fn`. A node has none.) Change the last line until it prints this:
@@ -279,7 +274,7 @@ print_graph((a + k).grad_fn)  # <- change this expression
 # *Time*: 4 minutes; then show one solution on the projector, and ask for a second expression with the same graph.
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: nodes and edges
 #
 # `p = torch.tensor(7.0)`, `q = torch.tensor(2.0, requires_grad=True)` and `r = (p * p) * q`.
 #
@@ -307,6 +302,22 @@ lab.reveal(two_edges, edges(r), "02.j")
 # print(c.grad_fn.next_functions)     # ((<MulBackward0 object at ...>, 0), (None, 0))
 # ```
 #
-# **Where in the source?** `autograd_lab/core/node.py`: a node and its edges. **Exercises:** `exercises/02`.
-# **Next:** notebook 03,
-# *One node, one rule*.
+# ## In five lines
+#
+# 1. An operation records itself while it runs. `backward()` builds nothing.
+# 2. An operation is a node. Its edges lead back, to the nodes that made its operands.
+# 3. A leaf that requires a gradient has one mailbox, `AccumulateGrad`, however often you use it.
+# 4. A constant is a dead end: `(None, 0)`.
+# 5. Loops and branches leave no nodes. Only the operations that ran are in the graph.
+#
+# ```text
+# d = c + a     Add ──► Mul ──► Mul ══► AccumulateGrad of a
+# c = b * k      │       │       (a * a: two edges)    ▲
+# b = a * a      │       └──► None, for k              │
+#                └─────────────────────────────────────┘
+# ```
+#
+# - [Exercises 02](../exercises/02_forward_builds_the_graph.ipynb)
+# - [Next: 03 · One node, one rule](03_one_node_one_rule.ipynb)
+#
+# `autograd_lab/core/node.py`: a node and its edges.

@@ -18,11 +18,8 @@
 #
 # **40 minutes. You need:** notebooks 01 and 02.
 #
-# **After this notebook you can**
-#
-# - say what goes into a node on the way back, and what comes out;
-# - apply the rules of sum, product, power, exp, relu and max by hand;
-# - recognize four patterns, copy, swap, scale and route, without computing anything.
+# "The derivative of `a * b` by `a` is `b`. So with `b = 5`, the gradient of `a` is 5." Autograd says `35`. **Both know the
+# chain rule. Who forgot what?**
 #
 # **Warm-up**, from memory. (1) In `a * c`, only `a` requires grad. What stands in the node's
 # `next_functions` where the edge for `c` would be: `"AccumulateGrad"` or `"None"`? (2) Nudging `x` up by
@@ -50,12 +47,12 @@ except RuntimeError:
     lab.reveal(whole_number, "error", "03.c")
 
 # %% [markdown]
-# ## Put a node on the bench
+# ## Put one node on the bench
 #
-# Take one node out of its graph. On the way back it does exactly one thing: it receives the **gradient
-# of its output** (how much does the loss move when this output moves?) and sends, to each operand, the
-# **gradient of that operand**. You may call it like a function, and so does the engine. (Nodes have no `.backward()`:
-# that is a method of tensors.)
+# Take one node out of its graph. On the way back it does exactly one thing: it receives the **gradient of its
+# output** (how much does the loss move when this output moves?) and sends, to each operand, the **gradient of that
+# operand**. You can call it like a function. The engine does the same. (Nodes have no `.backward()`: that is a
+# method of tensors.)
 
 # %%
 a = torch.tensor(2.0, requires_grad=True)
@@ -65,7 +62,7 @@ print(node.name(), "receives 1, sends", [g.item() for g in node(torch.tensor(1.0
 assert not hasattr(node, "backward")
 
 # %% [markdown]
-# ## Predict
+# ## Predict: ten comes in, what goes out?
 #
 # The same node receives **10** instead of 1. What does it send to `a` and to `b`?
 #
@@ -98,7 +95,7 @@ lab.reveal(prediction, [sent[0], sent[1]], "03.d")
 # >
 # > **Here it is**: a product with something behind it.
 #
-# ## Step
+# ## Step: a product with something behind it
 #
 # The `weight` is how much the loss cares about `p`: it becomes the message that the node of `p` receives.
 # The stepper asks for each number before it shows it. A constant gets none: type `None`. (The last question,
@@ -132,14 +129,14 @@ assert (a.grad, b.grad) == (28, 21)
 assert [g.item() for g in sent] == [50, 20]  # before, with 10 coming in
 
 # %% [markdown]
-# Neither 4 and 3, the local derivatives, nor 7: their products, 28 and 21. **Try it**: set the switch on top of the
+# Not 4 and 3, the local derivatives, and not 7. The products: 28 and 21. **Try it**: set the switch on top of the
 # stepper from *Predict* to *Watch*, click the value of `weight` in the table at the lower right (scroll in it), type `-1`,
 # press Enter. Say what goes to `a` and `b` before you look.
 #
-# ## Four patterns
+# ## Four patterns: copy, swap, route, scale
 #
-# Run each node below with the message 6. **Predict all eight numbers before you run the cell**; now `a` is 2
-# and `b` is 5, again. A rule that you have forgotten you can measure: nudge the operand and watch the output.
+# Run each node below with the message 6. **Predict all eight numbers before you run the cell**; `a` is 2 and `b` is
+# 5 again. A rule that you have forgotten you can measure: nudge the operand and watch the output.
 
 # %%
 a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
@@ -166,7 +163,7 @@ lab.reveal(answers, sent, "03.e")
 # | **route** | `max(a, b)` | all of it to the larger one, 0 to the other |
 # | **scale** | `f(a)` | the message times $f'(a)$ |
 #
-# Copy needs to remember nothing. Swap must remember both operands, so the forward run **saves** them.
+# A copy has nothing to remember. A swap must remember both operands, so the forward run **saves** them.
 #
 # ## Scale: worked, half done, all yours
 #
@@ -217,10 +214,10 @@ assert abs(measured - claimed) < 1e-8
 torch.tanh(torch.tensor(at, requires_grad=True)).grad_fn._saved_result
 
 # %% [markdown]
-# The claim holds. It also tells you what this node saves: not its operand but its **result**, which is
-# all that the rule needs. The last line shows that it is there.
+# The claim is right. It also tells you what this node saves: its **result**, and not its operand. The rule needs
+# nothing else. The last line shows that it is there.
 #
-# ## Modify
+# ## Modify: three messages in a chain
 #
 # Here is a chain of three nodes. **Predict** the message on each of its three edges, from the loss
 # back. Then change `x` to 2, and predict again.
@@ -250,7 +247,7 @@ if x.item() == 1:
     assert x.grad == 18
 
 # %% [markdown]
-# ## Make
+# ## Make: a rule of your own
 #
 # A rule of your own: the node of `a * b + a`, as if it were one operation. From the
 # message `g` it must send `g * (b + 1)` to `a` and `g * a` to `b`. Write it, and compare with what
@@ -268,7 +265,7 @@ b = torch.tensor(5.0, requires_grad=True)
 lab.reveal(list(rule(7.0, 2.0, 5.0)), [a.grad, b.grad], "03.i")
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: what is sent, what is saved
 #
 # (1) A node of `a + b` receives 8. What does it send to `b`? (2) Which of these nodes must save
 # something in forward: `"a + b"`, `"a * b"` or `"a - b"`?
@@ -291,6 +288,21 @@ lab.reveal(saves, saver, "03.k")
 # print((a * b).grad_fn(torch.tensor(10.0)))   # (tensor(50., ...), tensor(20., ...))
 # ```
 #
-# **Where in the source?** `autograd_lab/core/rules/arithmetic.py`: every rule is a class with its forward and its
-# `vjp` side by side. **Exercises:** `exercises/03`. **Next:** notebook 04, *Backward, node by node*, where
-# messages meet.
+# ## In five lines
+#
+# 1. A node gets one message, and sends one to each operand.
+# 2. It sends the message times the local derivative. Twice as much in, twice as much out.
+# 3. A sum copies, a product swaps, `max` routes, a function scales.
+# 4. The local derivative is the gradient only if the message is 1.
+# 5. What the rule needs later, the node saves on the way forward.
+#
+# ```text
+#                     ┌── g · b ──► a
+#    g ──► [ a * b ] ─┤                     saved: a and b
+#                     └── g · a ──► b
+# ```
+#
+# - [Exercises 03](../exercises/03_one_node_one_rule.ipynb)
+# - [Next: 04 · Backward, node by node](04_backward_node_by_node.ipynb)
+#
+# `autograd_lab/core/rules/arithmetic.py`: each rule has its forward and its `vjp` side by side.

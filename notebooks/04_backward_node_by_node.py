@@ -18,11 +18,17 @@
 #
 # **45 minutes. You need:** notebooks 02 and 03.
 #
-# **After this notebook you can**
+# Somebody posted this backward pass:
 #
-# - run a backward pass by hand, and say at each moment which nodes are ready;
-# - explain why a node must wait for all its messages, with a graph where not waiting fails;
-# - follow the gradient of a real network from its loss to its parameters.
+# ```python
+# def backward(node, gradient):
+#     node.grad += gradient
+#     for child, message in zip(node.inputs, node.rule(node.grad)):
+#         backward(child, message)
+# ```
+#
+# It is right on every chain, and on `a + a`. On three lines below it is **wrong**. **What does it do wrong, and what does
+# a right one do?**
 #
 # **Warm-up**, from memory. (1) In `p * q` with `p = 5` and `q = 7`, the message `2` arrives at the
 # node. Which message goes on to `p`? (2) Nudging `x` up by `0.001` moves `y` down by `0.004`. What is
@@ -49,10 +55,10 @@ lab.reveal(gradient, moved / nudged, "04.b")
 # *Ask* `lab.classroom("M06")` in place of *Predict*, `lab.classroom("M07")` before the box on a tensor used
 # twice.
 #
-# *Short of time*: leave out *The real thing*. Whoever has run one pass by hand has what this notebook is for.
+# *Short of time*: leave out *The real thing*. A student who has run one pass by hand has what this notebook is for.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: `b` is used twice
 #
 # Three lines, at `a = 2`. `b` is used twice: by `c`, and again by `loss`. What is `a.grad`
 # after `loss.backward()`?
@@ -76,11 +82,11 @@ with lab.record() as trace:
     loss.backward()
 
 # %% [markdown]
-# ## Step
+# ## Step: what does `b` wait for?
 #
-# Before you reveal the answer, step through it. The stepper stops before each message and asks you for it:
-# type it, press **Commit**, then **Next question**. Each time a message reaches the node of `b`, look at what
-# that node is **waiting** for. When it runs at last: what is its incoming gradient?
+# Step first, and reveal the answer afterwards. The stepper asks for each message: type it, press **Commit**, then
+# **Next question**. Whenever a message reaches the node of `b`, look what that node is **waiting** for. What comes
+# in when it runs at last?
 
 # %%
 lab.step(trace, predict="grad")
@@ -98,15 +104,14 @@ assert a.grad == 96
 
 # %% [markdown]
 # The node of `b` has two users, so it waits for two messages. The first, 12, comes straight from the
-# product. The other takes the way through `c`: there it is 4, and 3 times 4 is again 12. The node
+# product. The other goes through `c`: it is 4 there, and 3 times 4 is 12 again. The node
 # runs when both are in, summed to 24. It sends 48 to each of its operands. Both are `a`, so
 # `a.grad` is 96.
 #
 # That is the chain rule over **all paths**, each sum finished before it travels on. Say in one sentence
 # what would go wrong if the node of `b` ran as soon as the first 12 arrived.
 #
-# **Worked example.** A node is a function: one message in, one message out per edge. So we can be the
-# engine.
+# **Worked example.** A node is a function: one message in, one message out per edge. So you can be the engine.
 
 # %%
 a, b, c, loss = forward()
@@ -124,7 +129,7 @@ assert (left, right, left + right) == (48, 48, 96)
 #
 # **All yours.** `u = a * 5`, `s = u + a` and `v = s * u`, at `a = 3`, and **you are the engine**. In this
 # stepper no node runs unless you say so. Press **Go to the question**, choose the next node, type the messages
-# it sends. A choice that comes too early is refused, with the reason.
+# it sends.
 
 # %%
 half = [..., ...]  # what the node of u sends in all, and a.grad
@@ -280,12 +285,13 @@ lab.step(trace)
 # > **You may think** a tensor used twice keeps the last gradient that arrives.
 # >
 # > **That is not what happens.** Both edges lead to the same node, and messages to one node are added.
-# >
 # > **Here it is.**
 #
-# **Why not walk every path?** Multiply local derivatives along each path and add up: that is the gradient,
-# too. `lab.graph(loss)` lets networkx list the paths. **Predict**, for ten squarings in a row: how many paths?
-# How many edges does a reverse pass touch?
+# ## Why not walk every path?
+#
+# Multiply the local derivatives along each path, and add up: you get the gradient, too. `lab.graph(loss)` lets
+# networkx list the paths. **Predict**, for ten squarings in a row: how many paths? How many edges does a reverse
+# pass touch?
 
 # %%
 import math
@@ -330,14 +336,12 @@ lab.reveal(prediction, [len(list(walk(graph))), touched], "04.g")
 # Each squaring doubles the paths and adds two edges. A pass that waits touches each edge **once**: paths
 # that meet travel on as one sum.
 #
-# ## The real thing
+# ## The real thing: a network reads digits
 #
-# Handwritten digits, 8 by 8 pixels (collected by E. Alpaydin and C. Kaynak), and a network of two
-# layers. Five images go in, ten scores come out for each.
+# Five handwritten digits go into a network of two layers. Ten scores come out for each.
 #
-# **Predict** in the second cell which parameter gets its `.grad` first. Then step through it, node by node with
-# *Page Down*. At each node, compare the shape of the incoming gradient with the shape of the tensor that the
-# node made.
+# **Predict** in the second cell which parameter gets its `.grad` first. Then step, node by node with *Page Down*,
+# and at each node compare the shapes of gradient and tensor.
 
 # %%
 import numpy
@@ -379,9 +383,8 @@ lab.step(trace)
 # Eleven nodes, and each is a rule you could apply by hand: seven operations, four accumulators. The
 # last bias is nearest to the loss, so `b2` comes first and `W1` last. The edge to `x` is a dead end.
 #
-# Now let it learn. Each turn runs forward on 1400 images, which builds a new graph of this same form,
-# walks backward through it, and moves each parameter against its gradient. On the 397 images it has
-# never seen, at least 95 % must be right.
+# Now let it learn, from 1400 images. Each turn builds a new graph, walks backward, and moves each parameter against
+# its gradient. At least 95 % of 397 new images must be right.
 
 # %%
 assert len(trace.nodes) == 11
@@ -402,7 +405,7 @@ assert len(guess) == 397
 assert (guess == labels[1400:]).mean() >= 0.95
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: count, and do not wait
 #
 # `b = a * 3`, then `loss = a * b`, at `a = 2`. (1) For how many messages does the accumulator of `a`
 # wait? (2) Which number would `children_first` leave in it?
@@ -432,5 +435,20 @@ lab.reveal(left_by_children_first, total[accumulator], "04.j")
 # print(b.grad_fn(torch.tensor(24.0)))   # RuntimeError: its saved values are freed (notebook 06)
 # ```
 #
-# **Where in the source?** `autograd_lab/core/engine.py`: the loop you just wrote. **Exercises:**
-# `exercises/04`. **Next:** notebook 05, *Who keeps a gradient?*
+# ## In five lines
+#
+# 1. A node that is used twice gets two messages, and adds them.
+# 2. What it sends depends on the whole sum. So it waits, and runs once.
+# 3. Count the messages first. A node is ready when its last one has come.
+# 4. All paths together give the same number, but paths double where edges only add up.
+# 5. Three lines or a network: the loop is the same.
+#
+# ```text
+#             12                  24 in, 48 + 48 out
+#    loss ──────────────────► b ═══════► a        a.grad = 96
+#      │                      ▲
+#      └── 4 ──► c ─── 12 ────┘
+# ```
+#
+# - [Exercises 04](../exercises/04_backward_node_by_node.ipynb)
+# - [Next: 05 · Who keeps a gradient?](05_who_keeps_a_gradient.ipynb)

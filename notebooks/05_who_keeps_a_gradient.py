@@ -18,11 +18,16 @@
 #
 # **35 minutes. You need:** notebooks 02 and 04.
 #
-# **After this notebook you can**
+# This training loop runs without an error, and learns worse and worse:
 #
-# - say for any tensor whether it is a leaf, and whether it will have a `.grad` after backward;
-# - explain what a second backward does to `.grad`, and when to clear it;
-# - tell a missing gradient from a gradient of zero, and find out why it is missing.
+# ```python
+# for x, y in batches:
+#     loss = (model(x) - y) ** 2
+#     loss.backward()
+#     optimizer.step()
+# ```
+#
+# **Which line is missing, and who keeps what it should throw away?**
 #
 # **Warm-up**, from memory. (1) `y = a * 5 + a * 2`: what is `a.grad` after `y.backward()`? (2) In
 # `a * k`, the constant `k` does not require grad. What is `k.grad` after backward: `"0"` or `"None"`?
@@ -53,7 +58,7 @@ lab.reveal(grad_of_k, str(k.grad), "05.b")
 # *Short of time*: leave out *Modify* and the hand calculations after *Twice*.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: who keeps a gradient?
 #
 # Three tensors in a row. Backward computes a gradient at each of them. After `loss.backward()`, **which of
 # them have a `.grad`?** Answer with a list of names.
@@ -70,9 +75,9 @@ with lab.record() as trace:
     loss.backward()
 
 # %% [markdown]
-# ## Step
+# ## Step: what becomes of the sum at `h`?
 #
-# Before you reveal the answer, step through it. The stepper stops where it wants a number from you: type it,
+# Step first, and reveal the answer afterwards. The stepper stops where it wants a number from you: type it,
 # press **Commit**, then **Next question**. Watch the sum that arrives at the node of `h`, and the **leaf table** at
 # the lower right. Is that sum kept anywhere?
 
@@ -101,8 +106,8 @@ assert x.grad == 24
 # %% [markdown]
 # > **You may think** every tensor has a `.grad` after backward.
 # >
-# > **That is not what happens.** The gradient of `h` *was* there, 12: it arrived at its node, was used, and
-# > dropped. Only a **leaf** that requires grad has an accumulator that keeps it. In training, everything in
+# > **That is not what happens.** The gradient of `h` *was* there, 12. It arrived at its node, which used it and
+# > dropped it. Only a **leaf** that requires grad has an accumulator that keeps it. In training, everything in
 # > between would fill the memory for nothing.
 # >
 # > **Here it is**, if you ask beforehand. `retain_grad` keeps it; a **hook** is a function of yours that is
@@ -136,7 +141,7 @@ lab.reveal(leaves, {name: tensor.is_leaf for name, tensor in truth.items()}, "05
 # >
 # > **That is not what happens.** A leaf is a tensor with **no history**: no recorded operation made it.
 # > An operation made `k * 1`, but none of its operands requires grad, so nothing was recorded: it is a leaf.
-# > `w * 1` was recorded: it is none, although it requires grad.
+# > `w * 1` was recorded: it is not a leaf, although it requires grad.
 # >
 # > **Here it is**, where it hurts. Somebody scales a new parameter, to start with small numbers:
 
@@ -152,16 +157,16 @@ assert ((k * 1).is_leaf, (w * 1).is_leaf) == (True, False)
 assert good.grad == 0.5
 
 # %% [markdown]
-# `bad` is not the parameter. The parameter is the `5.0` in front of it, which nobody has a name for any more,
-# and which collects a gradient that nobody will read. Ask the lab:
+# `bad` is not the parameter. The parameter is the `5.0` in front of it. It has no name any more, and nobody will
+# read the gradient that it collects. Ask the lab:
 
 # %%
 lab.why(bad)
 
 # %% [markdown]
-# ## Twice
+# ## Twice: what does a second backward do?
 #
-# Now a question of training. `x` is 3, the loss is `x * x`, and its gradient is 6. We compute the loss and
+# Now a question about training. `x` is 3, the loss is `x * x`, and its gradient is 6. We compute the loss and
 # call backward, and do the same again. **Predict** `x.grad` after the first and after the second time.
 
 # %%
@@ -198,8 +203,8 @@ lab.step(trace).goto(accumulate[1])
 # that helps: "The first sum is the chain rule. The second is a habit of the mailbox, and you may empty it."
 
 # %% [markdown]
-# Adding is a feature: the gradients of four small batches can be gathered before one update. But whoever
-# does not want it must clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
+# Adding is useful: you can gather the gradients of four small batches before one update. If you do not want it,
+# clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
 #
 # **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
 # turn is 4. After the first turn `.grad` holds 4; what does it hold after the second and the third?
@@ -253,7 +258,7 @@ print(lab.why(b, loss))
 print(lab.why(c, loss))
 
 # %% [markdown]
-# ## Modify
+# ## Modify: `retain_grad`, but too late
 #
 # Earlier, `retain_grad` was called before backward. Below it is called after.
 # **Predict** `h.grad`, then move the line up to where it helps.
@@ -268,7 +273,7 @@ h.retain_grad()
 lab.reveal(prediction, str(h.grad), "05.i")
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: leaves and sums
 #
 # (1) `p = torch.tensor(2.0, requires_grad=True).double()`: is `p` a leaf? (2) A loop of ten turns without
 # clearing, the gradient is always 3: what does `.grad` hold at the end?
@@ -296,5 +301,22 @@ lab.reveal(held, x.grad, "05.k")
 # print(x.grad, h.grad)    # tensor(24.) tensor(12.)
 # ```
 #
-# **Where in the source?** `AccumulateGrad` in `autograd_lab/core/node.py`. **Exercises:**
-# `exercises/05`. **Next:** notebook 06, *What the graph remembers*.
+# ## In five lines
+#
+# 1. A leaf is a tensor that no recorded operation made.
+# 2. Backward computes a gradient at every node, and keeps it only at leaves that require grad.
+# 3. Do you want another one? Call `h.retain_grad()` before backward.
+# 4. `.grad` goes on adding from pass to pass, until you clear it.
+# 5. `None` says that no path was there. Zero says that a path was there, and multiplied to 0.
+#
+# ```text
+# in one pass                    in two passes
+#    6 ──┐                           6 ──┐
+#        + ──► 12 at h: dropped          + ──► 12 in x.grad: kept,
+#    6 ──┘                           6 ──┘     until you clear it
+# ```
+#
+# - [Exercises 05](../exercises/05_who_keeps_a_gradient.ipynb)
+# - [Next: 06 · What the graph remembers](06_what_the_graph_remembers.ipynb)
+#
+# Source: `AccumulateGrad` in `autograd_lab/core/node.py`.

@@ -18,11 +18,15 @@
 #
 # **35 minutes. You need:** notebooks 03 and 05.
 #
-# **After this notebook you can**
+# A network reads a sequence and carries a state `h` from word to word:
 #
-# - say which numbers of the forward run a node keeps, and until when;
-# - explain the error of a second backward, and decide whether `retain_graph` is the cure;
-# - tell `retain_graph`, `retain_grad` and `create_graph` apart.
+# ```python
+# for x in sequence:
+#     h = torch.tanh(w * h + x)
+#     h.backward()     # at the second word: Trying to backward through the graph a second time
+# ```
+#
+# Somebody adds `retain_graph=True`, and the error is gone. **Is the program right now?**
 #
 # **Warm-up**, from memory. (1) `x` is 2, and `(x * x).backward()` runs three times. What does `x.grad` hold?
 # (2) Which of these must remember operands for the way back: `"a + b"` or `"a * b"`?
@@ -54,7 +58,7 @@ lab.reveal(remembers, saver, "06.b")
 # *Short of time*: leave out *Modify* and the hand calculations before *The charm*.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: which second call fails?
 #
 # Two programs. Each computes `y` from `a = 3` and calls `y.backward()` **twice**: one with `y = a + a`, the sum, one
 # with `y = a * a`, the product. Which of them fails at the second call: `"sum"`, `"product"`, `"both"` or
@@ -79,9 +83,9 @@ with lab.record() as trace:
     fails["product"] = fails_twice(a * a)
 
 # %% [markdown]
-# ## Step
+# ## Step: what is saved, and when is it gone?
 #
-# Here are all four calls. Before each, the stepper asks: does it raise an error? Answer, and go on with **Step**.
+# The stepper has all four calls. Before each it asks: does it raise an error? Answer, and go on with **Step**.
 # Watch the line **Saved**: when does something appear there, and when is it gone? At the last step, read why
 # the engine stops.
 
@@ -102,8 +106,7 @@ assert failed == ["product"]
 
 # %% [markdown]
 # The rule of a product needs both factors, so the node saves them when it is made. After it has done its
-# work, it drops them: a training loop builds a new graph each time, and nobody wants to keep the old one's
-# numbers. A sum saves nothing, so nothing can be missing.
+# work, it drops them: the next turn of a training loop builds a new graph. A sum saves nothing, so nothing can be missing.
 #
 # > **You may think** calling backward twice is forbidden, and `retain_graph=True` is always needed.
 # >
@@ -127,7 +130,7 @@ with lab.expect(RuntimeError, "after they have already been freed"):
 # %% [markdown]
 # ## Who saves what?
 #
-# The trace knows it. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
+# The trace knows. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
 # that does not require grad, `w` and `b` do.
 
 # %%
@@ -154,10 +157,10 @@ assert saved == [1, 0, 1, 1, 1]
 assert edges == [2, 2]  # above: the forward run made them, and they stay
 
 # %% [markdown]
-# One for `x @ w`, not two: `w` is not kept, because its only use would be the gradient of `x`, which
-# nobody wants. In the same way `e * 3` keeps the 3 and not `e`. What a product saves depends on **who needs a
-# gradient**; in `a * a` both factors were kept. The sum keeps nothing. `relu` and `exp` keep their *results*: no
-# extra memory, they are needed anyway by whoever comes next.
+# One for `x @ w`, not two: `w` is not kept, because its only use would be the gradient of `x`, which nobody wants.
+# In the same way `e * 3` keeps the 3 and not `e`. What a product saves depends on **who needs a gradient**; in `a *
+# a` both factors were kept. The sum keeps nothing. `relu` and `exp` keep their *results*. That costs nothing: the
+# next operation needs them anyway.
 #
 # This is why training takes so much more memory than using a network: **every layer's values wait for
 # the way back.**
@@ -172,8 +175,7 @@ assert edges == [2, 2]  # above: the forward run made them, and they stay
 #
 # > **You may think** these three are one thing. You may even read: "to see the gradient of `h`, call
 # > `h.backward(retain_graph=True)` first".
-# >
-# > **That is not what happens.** Each keeps something else, and none does the work of another. That call keeps no
+# > **That is not what happens.** Each keeps something different, and none can stand in for another. That call keeps no
 # > gradient of `h`, and it is one more backward: it adds to the leaves.
 # >
 # > **Here it is.** **Predict** `h.grad`, a number or `"None"`, and `a.grad`, with that call and with `retain_grad`.
@@ -233,12 +235,11 @@ edges_to_leaf = sum(to is not None for to in trace.nodes[where]["edges"])
 lab.reveal(yours, "h" if edges_to_leaf == 2 else "second", "06.i")
 
 # %% [markdown]
-# ## The charm
+# ## The charm: `retain_graph` in a loop
 #
-# A loop carries a state `h` from turn to turn, as recurrent networks do. The second turn fails with the error
-# that you know. Its message suggests `retain_graph=True`, and with it the error is gone. **Predict**: with
-# the charm, how many nodes does the backward pass of turn 5 visit: about as many as that of turn 1, or
-# `5` times as many?
+# A loop carries a state `h` from turn to turn, as recurrent networks do. The second turn fails with that error. Its
+# message suggests `retain_graph=True`, and with it the error is gone. **Predict**: with the charm, how many nodes
+# does the backward pass of turn 5 visit: about as many as that of turn 1, or `5` times as many?
 
 # %%
 times_as_many = ...
@@ -283,12 +284,12 @@ assert charm == [1, 2, 3, 4, 5]
 assert cured == [1, 1, 1, 1, 1]
 
 # %% [markdown]
-# ## Modify
+# ## Modify: take the charm away
 #
 # In `visited`, delete `retain_graph=True`. **Predict** first which of the two loops still works. Then run that cell
 # (it calls the loop without `detach`) and the one below it (with `detach`). Say why in one sentence.
 #
-# ## Exit ticket
+# ## Exit ticket: one call, one switch
 #
 # (1) `y = torch.exp(a)`, then `y.backward()` twice: does the second call fail? (2) Which switch do you need to
 # read the gradient of a tensor in the middle: `"retain_graph"`, `"retain_grad"` or `"create_graph"`?
@@ -313,5 +314,19 @@ lab.reveal(switch, found, "06.l")
 # y.backward()   # RuntimeError: Trying to backward through the graph a second time ...
 # ```
 #
-# **Where in the source?** `release` and `unpack` in `autograd_lab/core/node.py`. **Exercises:**
-# `exercises/06`. **Next:** notebook 07, *Switching it off*.
+# ## In five lines
+#
+# 1. A node saves the numbers that its rule needs, when the node is made.
+# 2. When its rule has run, backward drops them. The graph stays.
+# 3. A second backward fails at the first node that needs what is gone.
+# 4. `retain_graph` keeps saved values, `retain_grad` a gradient, `create_graph` a record of backward.
+# 5. A state that goes from turn to turn wants `detach`, not `retain_graph`.
+#
+# ```text
+#           forward           first backward        second backward
+# a * a     saves a and a     uses and drops them   error: they are gone
+# a + a     saves nothing     needs nothing         works
+# ```
+#
+# - [Exercises 06](../exercises/06_what_the_graph_remembers.ipynb)
+# - [Next: 07 · Switching it off](07_switching_it_off.ipynb)

@@ -18,11 +18,17 @@
 #
 # **35 minutes. You need:** notebooks 02, 05 and 06.
 #
-# **After this notebook you can**
+# Each turn computes the right numbers, and still the second turn fails:
 #
-# - choose between `no_grad`, `detach`, `requires_grad_(False)` and `eval`, and say what each one cuts;
-# - update a parameter so that it stays the parameter;
-# - find the place where a gradient was lost on its way.
+# ```python
+# for x, y in batches:
+#     loss = (x * w - y) ** 2
+#     loss.backward()
+#     with torch.no_grad():
+#         w = w - 0.1 * w.grad
+# ```
+#
+# **What has become of `w`?**
 #
 # **Warm-up**, from memory. (1) A loop carries `h` from turn to turn, and the second backward fails. What is
 # the cure: `"retain_graph"` or `"detach"`? (2) `b = a * a`, the loss is `b * (b * 3)`. How many messages
@@ -47,9 +53,9 @@ lab.reveal(cure, next(way for way in next_turn if next_turn[way].grad_fn is None
 lab.reveal(waits_for, max(event["of"] for event in trace if event["k"] == "deliver"), "07.b")
 
 # %% [markdown]
-# ## Predict
+# ## Predict: one of two factors is detached
 #
-# Recording costs memory, and sometimes it is wrong. There are several switches, and they are often mixed up.
+# Recording costs memory, and sometimes you do not want it. There are several switches, and people often mix them up.
 # Here `x = 3`, and the second factor is detached. **What is `x.grad`?**
 #
 # `6` · `3` · `0` · `None`
@@ -63,7 +69,7 @@ with lab.record() as trace:
     y.backward()
 
 # %% [markdown]
-# ## Step
+# ## Step: where does the path end?
 #
 # First look for the place where `detach` makes a second tensor with the same value. Then the stepper asks what each
 # operand of the product is sent. It takes a number, or `None`.
@@ -112,9 +118,9 @@ if lab.reveal(prediction, [str(z.grad_fn), call, str(x.grad)], "07.d"):
     print(says, lab.why(x), sep="\n")
 
 # %% [markdown]
-# `z` has no history at all: it was computed from a constant and a 2. So there is nowhere to go back to.
+# `z` has no history: it was computed from a constant and a 2. So backward has nowhere to go.
 #
-# ## Switches
+# ## Switches: what does each one cut?
 #
 # Five switches, and no switch. Each result is a tensor times 3, or what a layer makes of it. **Predict** for each:
 # does the result require grad?
@@ -147,8 +153,7 @@ lab.reveal(prediction, {switch: result.requires_grad for switch, result in resul
 # >
 # > **That is not what happens.** `eval` does not touch autograd at all. `no_grad` cuts a stretch of *time*,
 # > `detach` one *value*, `requires_grad_(False)` one *leaf*.
-# >
-# > **Here it is**, twice. First: five images run forward through two layers. As it is, the nodes keep 500 numbers
+# > **Here it is.** First: five images run forward through two layers. As it is, the nodes keep 500 numbers
 # > for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`.
 
 # %%
@@ -206,7 +211,7 @@ lab.reveal(half, names_with_grad("detach"), "07.g")
 lab.reveal(yours, names_with_grad("no_grad"), "07.h")
 
 # %% [markdown]
-# ## The update
+# ## The update: is it still the parameter?
 #
 # A parameter is moved against its gradient: `w` minus `0.1` times `w.grad`. Three ways to write it. A *second*
 # training step works only with a leaf that requires grad. **Predict** for each: is it a leaf, does it require grad?
@@ -253,9 +258,9 @@ print(f"u after a second step: {u.item():.2f}")
 assert [(t.is_leaf, t.requires_grad) for t in (w, v, u)] == [(False, True), (True, False), (True, True)]
 
 # %% [markdown]
-# ## Lost on the way
+# ## Lost on the way: cuts by accident
 #
-# Some cuts nobody asked for. Each of these four lines makes something out of `x`. **Predict** for each, with
+# Some cuts come by accident. Each of these four lines makes something out of `x`. **Predict** for each, with
 # `True` or `False`: does the result require grad?
 
 # %%
@@ -282,7 +287,7 @@ assert rounded.requires_grad
 print(lab.why("x", "item"))
 
 # %% [markdown]
-# ## Modify
+# ## Modify: find the cut, and mend it
 #
 # The loss below should be the mean of the squares of `x`. Its value is right, but `x.grad` is `None`. Where does the
 # gradient get lost? Mend it, until the last line prints `tensor([1., 3.])`.
@@ -294,7 +299,7 @@ loss.backward()
 print(x.grad)
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: three cuts
 #
 # (1) You want predictions for a thousand images and no training. Which switch saves the memory: `"eval"` or
 # `"no_grad"`? (2) `y = x * x.detach() + x` at `x = 3`: what is the gradient? (3) `k = torch.tensor(2.0)`, then
@@ -326,5 +331,21 @@ lab.reveal(late, y.requires_grad, "07.m")
 # print(w.is_leaf, w.requires_grad)   # True True
 # ```
 #
-# **Where in the source?** `autograd_lab/torchlike/autograd/modes.py`. **Exercises:** `exercises/07`. **Next:** notebook
-# 08, *Shapes*.
+# ## In five lines
+#
+# 1. `no_grad` cuts a stretch of time, `detach` one value, `requires_grad_(False)` one leaf.
+# 2. `eval` cuts nothing: it switches dropout and batch norm.
+# 3. A gradient flows through what is frozen, and not through what is detached.
+# 4. Update a parameter in place, under `no_grad`. Then it stays the parameter.
+# 5. `item()`, `tolist()` and `argmax` end the record.
+#
+# ```text
+# freeze second    first ◄──────── second ◄── loss    first learns
+# detach h         first   ✂   h ◄ second ◄── loss    second learns
+# no_grad          first           second     loss    nobody learns
+# ```
+#
+# - [Exercises 07](../exercises/07_switching_it_off.ipynb)
+# - [Next: 08 · Shapes](08_shapes.ipynb)
+#
+# The modes are in `autograd_lab/torchlike/autograd/modes.py`.

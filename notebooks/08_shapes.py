@@ -18,11 +18,8 @@
 #
 # **40 minutes. You need:** notebooks 05 and 07.
 #
-# **After this notebook you can**
-#
-# - say the shape of every gradient without running the program;
-# - work out the gradient of a tensor that was broadcast;
-# - make micro-batches give the same gradient as the whole batch.
+# A layer adds a bias of ten numbers to each of a thousand rows. The loss looks at all of them. **Which shape does the
+# gradient of the bias have, and what became of a thousand messages?**
 #
 # **Warm-up**, from memory. (1) What is `a.grad` after `(a * a.detach()).backward()` at `a = 5`? (2) `b` is
 # a leaf without a gradient yet. What is `b.grad` after `(b * 3).backward()`, run twice?
@@ -52,9 +49,9 @@ lab.reveal(twice, b.grad, "08.b")
 # silent, and exercise 08.4 rests on it.
 
 # %% [markdown]
-# So far nearly every tensor was one number. From here on they are tables.
+# So far nearly every tensor was one number. Now they are tables.
 #
-# ## Predict
+# ## Predict: a column plus a row
 #
 # `x` is a column of three, `b` a row of four. Their sum is **broadcast**: it has 3 rows and 4 columns. What
 # are the shapes of `x.grad` and `b.grad` after `loss.backward()`?
@@ -73,9 +70,9 @@ with lab.record() as trace:
 lab.reveal(prediction, [x.grad.shape, b.grad.shape], "08.c")
 
 # %% [markdown]
-# ## Step
+# ## Step: which numbers go back?
 #
-# You know the shapes. Which *numbers* stand in them? Press **Go to the question**: the stepper shows what comes in and
+# You know the shapes. Which *numbers* are in them? Press **Go to the question**: the stepper shows what comes in and
 # asks what goes out. Type a row as `[1, 2]`, a column as `[[1], [2]]`, press **Commit**, then **Next question**.
 
 # %%
@@ -103,8 +100,8 @@ assert moved.sum() == b.grad[2] == 3
 assert x.grad.tolist() == [[4], [4], [4]]
 
 # %% [markdown]
-# `b[2]` feeds three cells, so three messages come back to it. You know from notebook 04 what happens to
-# messages that meet: they are added. Each number of `x` feeds four cells. So
+# `b[2]` feeds three cells, so three messages come back to it. Messages that meet are added. Each number of `x`
+# feeds four cells. So
 #
 # **broadcast on the way forward = sum on the way back**, over just those dimensions in which the tensor was
 # repeated.
@@ -114,8 +111,8 @@ assert x.grad.tolist() == [[4], [4], [4]]
 # > **That is not what happens**, because a gradient answers one question *per number of its tensor*: if this
 # > number moves, how far does the loss move? `b` has four numbers, so there are four answers.
 # >
-# > **Here it is**, with a loss that gives each cell a weight of its own, as printed. **Work out** the four answers,
-# > which come below the weights: from nudging each number of `b` alone, and from backward.
+# > **Here it is**, with a loss that gives each cell a weight of its own, as printed. **Work out** the four answers.
+# > They come below the weights, once from nudging each number of `b` alone, and once from backward.
 
 # %%
 weights = torch.arange(12.0).reshape(3, 4)
@@ -161,8 +158,8 @@ assert to_x.tolist() == [[6], [22], [38]]
 # **Half done.** A message of shape `(5, 3, 2)` goes back to a tensor of shape `(3, 1)`. The tensor has nothing at
 # dimension `0`, so that is summed first, and `(3, 2)` is left. Which dimension of *this* is summed next?
 #
-# **All yours.** `p` has shape `(2, 1, 3)`, `q` has `(5, 3)`. What is the shape of `r = p + q`? Of how many cells of
-# the message is each number of `p.grad` the sum? And each number of `q.grad`?
+# **All yours.** `p` has shape `(2, 1, 3)`, `q` has `(5, 3)`. What is the shape of `r = p + q`? How many cells of
+# the message does each number of `p.grad` add up? And each number of `q.grad`?
 
 # %%
 half = ...
@@ -222,7 +219,7 @@ assert by_share == of_mean
 assert by_count != of_mean
 
 # %% [markdown]
-# ## Moving numbers about
+# ## Moving numbers about: reshape and index
 #
 # `reshape` and indexing compute nothing; they move numbers. Backward moves the messages home. **Predict**:
 # the shape of `v.grad` below, and the four numbers of `u.grad`. Index `2` is picked twice.
@@ -241,7 +238,7 @@ lab.reveal(picked, u.grad.tolist(), "08.h")
 # %% [markdown]
 # Never picked: 0. Picked twice: two messages, added. (Notebook 04 again: the last one does not replace the first.)
 #
-# ## The real thing
+# ## The real thing: one layer and its bias
 #
 # Six handwritten digits go through one layer. **Predict** four shapes: that of `scores`, of `W.grad`, of
 # `bias.grad`, and of the message that arrives at `scores`.
@@ -263,20 +260,15 @@ with lab.record() as trace:
 lab.reveal(prediction, [t.shape for t in (scores, W.grad, bias.grad, scores.grad)], "08.i")
 
 # %%
-import matplotlib.pyplot as plt
+from autograd_lab.course import plots
 
-figure, (upper, lower) = plt.subplots(2, 1, figsize=(6, 4), height_ratios=(6, 1), layout="constrained")
-for axes, values in ((upper, scores.grad.numpy()), (lower, bias.grad.numpy()[None])):
-    axes.imshow(values, cmap="RdBu", vmin=-0.25, vmax=0.25, aspect="auto")
-    axes.set(xticks=range(10), yticks=[])
-upper.set(title="message at scores", ylabel="one row per image")
-lower.set(title="bias.grad: the same, summed over the images", xlabel="digit")
-plt.show()
+titles = ["message at scores, one row per image", "bias.grad: the same, summed over the images"]
+plots.signed(scores.grad, bias.grad, titles=titles, columns="one column per digit")
 assert torch.allclose(bias.grad, scores.grad.sum(0))
 assert u.grad.tolist() == [1, 0, 2, 0]
 
 # %% [markdown]
-# Each image has its own row, with one red cell: the score of the right digit, which should rise. The six
+# Each image has its own row, with one blue cell: the score of the right digit, which should rise. The six
 # images share one bias, so the bias collects the sum of their rows.
 #
 # Step through it. Now the stepper asks for shapes; type them like `6x10`.
@@ -285,12 +277,12 @@ assert u.grad.tolist() == [1, 0, 2, 0]
 lab.step(trace, predict="shape")
 
 # %% [markdown]
-# ## Modify
+# ## Modify: a batch of one
 #
 # In the cell before the picture, take `images[:1]` and `labels[:1]`, a batch of one. **Predict** first: which
 # of the four shapes change, and how will the two parts of the picture compare? Then run it.
 #
-# ## Exit ticket
+# ## Exit ticket: shape, sum, mean
 #
 # `k` has shape `(7, 1)` and is multiplied with a tensor of ones of shape `(7, 3)`. (1) What is the shape of
 # `k.grad`? (2) The loss is the **sum** of the product. What is each number of `k.grad`? (3) And if it is the **mean**
@@ -318,5 +310,25 @@ lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()), "08.l")
 # print(x.grad.shape, b.grad.shape)   # torch.Size([3, 1]) torch.Size([4])
 # ```
 #
-# **Where in the source?** `sum_to` in `autograd_lab/core/array_or_tensor.py`: you write your own in
-# `exercises/08`. **Next:** notebook 09, *What backward(v) means*.
+# ## In five lines
+#
+# 1. A gradient has the shape of its tensor: one answer for each number.
+# 2. Broadcasting uses a number several times. Its messages are added.
+# 3. Line the shapes up at the right. Sum where the tensor has nothing, or a stretched 1.
+# 4. A mean divides the gradient by its count.
+# 5. A piece of a batch counts by its share.
+#
+# ```text
+#              b (4,)   ── copied down ───►
+# forward                                    h (3, 4)
+#              x (3, 1) ── copied across ─►
+#
+#              b.grad (4,)   ◄── sum down ────
+# backward                                    message (3, 4)
+#              x.grad (3, 1) ◄── sum across ──
+# ```
+#
+# - [Exercises 08](../exercises/08_shapes.ipynb)
+# - [Next: 09 · What backward(v) means](09_what_backward_v_means.ipynb)
+#
+# Source: `sum_to` in `autograd_lab/core/array_or_tensor.py`.

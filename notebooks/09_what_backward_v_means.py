@@ -18,11 +18,15 @@
 #
 # **45 minutes. You need:** notebooks 03 and 08.
 #
-# **After this notebook you can**
+# This fails, and the usual cure makes the error go away:
 #
-# - say what `backward(v)` computes, and which shape `v` must have;
-# - count the passes that forward and backward mode need, and choose;
-# - write the rule of a matrix product from its shapes.
+# ```python
+# y = f(x)                     # two outputs
+# y.backward()                 # RuntimeError: grad can be implicitly created only for scalar outputs
+# y.backward(torch.ones(2))    # no error
+# ```
+#
+# **What is in `x.grad` now?**
 #
 # **Warm-up**, from memory. (1) `b` of shape `(1, 6)` is added to a table of shape `(2, 6)`, and everything is
 # summed. What is each number of `b.grad`? (2) What does a node drop after backward: its `"edges"` or its
@@ -68,7 +72,7 @@ with lab.expect(RuntimeError, "only for scalar outputs"):
     f(x).backward()
 
 # %% [markdown]
-# ## Predict
+# ## Predict: the shape of `v`
 #
 # Backward starts with a message at the output. For a loss that is 1. For two outputs the engine does not
 # guess: **you** give the message, `y.backward(v)`. Which shape must `v` have: `(3,)`, `(2,)` or `(2, 3)`?
@@ -84,7 +88,7 @@ with lab.record() as trace:
 lab.reveal(prediction, [y.shape, x.grad.shape], "09.c")
 
 # %% [markdown]
-# ## Step
+# ## Step: a seed of your own
 #
 # The seed is not 1 here, but your `v`. It counts the first output once and the second ten times. Press **Go to the
 # question** and follow it down to `x`: the stepper asks for each message. (`A` is an input too, but needs no
@@ -102,11 +106,11 @@ lab.step(trace, predict="grad")
 # starts."
 
 # %% [markdown]
-# How each output moves with each input is a table with two rows, one per output, and three columns, one
-# per input: the **Jacobian**. Imagine it covered. `backward(v)` shows you one thing only: the rows, each
-# weighted by its number in `v`, added up. This is the **vector-Jacobian product**, VJP for short.
+# How each output moves with each input is a table with two rows, one per output, and three columns, one per input:
+# the **Jacobian**. Imagine it covered. `backward(v)` shows you one thing only: it weights each row by its number in
+# `v`, and adds them up. This is the **vector-Jacobian product**, VJP for short.
 #
-# So `v = (1, 0)` uncovers the first row. **Predict** the two rows, using pencil and paper: `y[0]` is
+# So `v = (1, 0)` uncovers the first row. **Predict** the two rows, by hand: `y[0]` is
 # `x[0]**2 + 2 * x[1]**2`, and `y[1]` is `x[1]**2 + 3 * x[2]**2`, at `x = (1, 2, 3)`.
 
 # %%
@@ -134,7 +138,7 @@ lab.reveal(half, both[1:], "09.e")
 # >
 # > **That is not what happens.** The table is never made. One vector goes in at the outputs, one vector comes
 # > out at the inputs. With ones you get the **sum of the rows**. For `a**2` this happens to look like the
-# > derivative, because each output depends on one input only; and it hides that `v` has the *output's* shape.
+# > derivative, because each output depends on one input only.
 # >
 # > **Here it is.** And `v` has a meaning: it is the gradient of a loss, if the loss is `(v * y).sum()`.
 
@@ -157,17 +161,15 @@ assert x.grad.tolist() == both
 # %% [markdown]
 # ## The other way: columns
 #
-# Choose a direction `t` at the *inputs* and ask how all outputs move. That is nudging, as in notebook 01,
-# but exact: **forward mode** sends `t` along with the values, through each operation in turn. The result,
-# the **Jacobian-vector product** or JVP, adds up *columns*. **Predict** it for `t = (0, 1, 0)`.
+# Choose a direction `t` at the *inputs* and ask how all outputs move. That is nudging, but exact: **forward mode**
+# sends `t` along with the values, through each operation in turn. The result, the **Jacobian-vector product** or
+# JVP, adds up *columns*. **Predict** it for `t = (0, 1, 0)`.
 
 # %%
 prediction = [..., ...]
 
-import matplotlib.pyplot as plt
-import numpy
-
 import autograd_lab.autograd.forward_ad as forward_ad
+from autograd_lab.course import plots
 
 
 def jvp(t):
@@ -192,16 +194,7 @@ def one_hot(n):
 
 rows, columns = [vjp(v) for v in one_hot(2)], [jvp(t) for t in one_hot(3)]
 if lab.reveal(prediction, [len(rows), len(columns)], "09.g"):
-    J, (row, column) = numpy.array(rows), numpy.indices((2, 3))
-    figure, axes = plt.subplots(2, 3, figsize=(7, 3.6), layout="constrained")
-    for n, pair in enumerate(axes.T, 1):
-        for axis, way, seen in zip(pair, ("backward", "forward"), (row, column), strict=True):
-            axis.imshow(numpy.where(seen < n, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
-            axis.set(title=f"{way} passes: {min(n, seen.max() + 1)}", facecolor="0.8")
-            axis.set(xticks=[], yticks=[])
-            for i, k in numpy.argwhere(seen < n):
-                axis.text(k, i, f"{J[i, k]:g}", ha="center", va="center", fontsize=12)
-    plt.show()
+    plots.uncovered(rows)
 
 # %% [markdown]
 # One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
@@ -257,10 +250,10 @@ assert kept == {"backward": 20, "forward": 0}
 # scaled by row `k` of `W`. Collect the messages of that row: `(G[i] * W[k]).sum()`. For all `i` and `k` at
 # once this is `G @ W.T`. The shapes agree: `(5, 2) @ (2, 3)` is `(5, 3)`, the shape of `X`.
 #
-# **Half done.** What goes to `W`, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"G @ X.T"`? Only one has its shape.
+# **Half done.** What goes to `W`, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"G @ X.T"`?
 #
 # **All yours.** In `z = M @ u` the message `(5, 7)` arrives, `u = (1, 2, 3)`, and `M` has shape `(2, 3)`.
-# What are the shape of `M.grad`, and its number `M.grad[0, 2]`?
+# What is the shape of `M.grad`, and which number is `M.grad[0, 2]`?
 
 # %%
 half, yours = ..., [..., ...]
@@ -281,7 +274,7 @@ lab.reveal(yours, [M.grad.shape, M.grad[0, 2]], "09.i")
 # too. Now choose the one you can remember."
 
 # %% [markdown]
-# ## The real thing
+# ## The real thing: one row of a large table
 #
 # One image goes through a layer to ten scores. We seed a single one: `v` is 1 at digit 3, elsewhere 0, so one row
 # of the Jacobian comes back. **Predict**: column 3 of `weights.grad`, laid out as 8 by 8, is a picture of what?
@@ -305,10 +298,7 @@ with lab.record() as trace:
     scores.backward(v)
 back = weights.grad[:, 3].tolist()
 if lab.reveal(prediction, "the image" if back == images[4].tolist() else "noise", "09.j"):
-    plt.figure(figsize=(2, 2))
-    plt.imshow(weights.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
-    plt.axis("off")
-    plt.show()
+    plots.images(weights.grad[:, 3])
 
 # %%
 assert weights.numel() == 640
@@ -316,18 +306,18 @@ assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")
 
 # %% [markdown]
-# The image itself: `X.T @ G`, and `G` is 0 except in one place. The other columns are empty. The whole Jacobian
+# The image itself: `X.T @ G`, and `G` is 0 except in one place. The whole Jacobian
 # of this small layer has 10 rows of 640 numbers. For the 1400 images of notebook 04 it would have 8,960,000,
 # nearly all 0. The rule needs none of them, only one more matrix product.
 #
-# ## Modify
+# ## Modify: seed two places
 #
 # Seed two places: below `v[0, 3] = 1` write `v[0, 7] = 0.5`. **Predict** which columns of `weights.grad` are filled
 # now, and how they compare. Then run from there, and draw column 7 too.
 #
-# ## Exit ticket
+# ## Exit ticket: sizes and passes
 #
-# A function takes `8` numbers to `3`. (1) How many numbers has the `v` of its `backward(v)`? (2) How many numbers
+# A function takes `8` numbers to `3`. (1) How many numbers does the `v` of `backward(v)` have? (2) How many numbers
 # come back at the inputs? (3) Which mode fills its Jacobian in fewer passes, `"forward"` or `"backward"`?
 
 # %%
@@ -351,5 +341,21 @@ lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward", "09.m")
 # print(x.grad)   # tensor([  2.,  48., 180.])
 # ```
 #
-# **Where in the source?** `autograd_lab/torchlike/ops/products.py` has the matrix product's two rules. **Exercises:**
-# `exercises/09`. **Next:** notebook 10, *Writing in place*.
+# ## In five lines
+#
+# 1. `backward(v)` weights the rows of the Jacobian by `v`, and adds them up.
+# 2. So `v` has the shape of the output. What comes back has the shape of the input.
+# 3. Nobody ever makes the table.
+# 4. Backward needs a pass for each output, forward mode one for each input.
+# 5. At `X @ W`, the message `G` goes to `X` as `G @ W.T`, and to `W` as `X.T @ G`.
+#
+# ```text
+#                x[0]   x[1]   x[2]
+# v[0]  times    [ .      .      . ]    row of y[0]
+# v[1]  times    [ .      .      . ]    row of y[1]
+#                ───────────────────
+#                x.grad: their sum
+# ```
+#
+# - [Exercises 09](../exercises/09_what_backward_v_means.ipynb)
+# - [Next: 10 · Writing in place](10_writing_in_place.ipynb)

@@ -18,14 +18,12 @@
 #
 # **40 minutes. You need:** notebooks 05, 06 and 07.
 #
-# **After this notebook you can**
+# A forum says: when backward complains about a write in place, write into `.data`, and the error is gone. It is gone.
+# **Is the gradient right?** And why is such a write an error only sometimes?
 #
-# - tell by the saved values which write in place is harmless and which one ruins the backward pass;
-# - explain what the version counter counts, and why `.data` gets past it;
-# - say what a write into a view does to the tensor behind it and to its gradient.
-#
-# **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements has the `v` of
-# `y.backward(v)`? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require grad, and is it a leaf?
+# **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements does the `v` of
+# `y.backward(v)` have? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require grad, and is it a
+# leaf?
 
 # %%
 elements_of_v, requires_and_leaf = ..., [..., ...]  # a number; True or False, twice
@@ -42,7 +40,7 @@ w = w - 0.1 * w.grad
 lab.reveal(requires_and_leaf, [w.requires_grad, w.is_leaf], "10.b")
 
 # %% [markdown]
-# ## Predict
+# ## Predict: overwritten after use
 #
 # `y += 1` does not make a new tensor. It writes into the memory of the old one: *in place*. So do `y *= 2`,
 # `y[0] = 5`, and every method whose name ends in `_`, such as `y.zero_()`. Below, `x = 3`. **What happens at
@@ -84,7 +82,7 @@ lab.reveal(prediction, happened, "10.c")
 # *Short of time*: leave out the hand calculations and *Modify*; exercise 10.3 has such a repair.
 
 # %% [markdown]
-# ## Step
+# ## Step: which version did the node save?
 #
 # Look for two things: which value does the node of `z` save, and what does `y += 1` do to it? Then follow
 # backward until it stops.
@@ -110,8 +108,8 @@ lab.step(trace)
 #
 # ## Which writes are harmless?
 #
-# In each case `x = 1` and `y = x * 2`. Then comes the code in quotes, and backward from `z`. **Predict** for
-# each: `"fine"` or `"error"`? Ask every time: has a node saved the value that is overwritten?
+# In each case `x = 1` and `y = x * 2`. Then the code in quotes runs, and backward starts at `z`. **Predict** for
+# each: `"fine"` or `"error"`? Ask: has a node saved the overwritten value?
 
 # %%
 prediction = {
@@ -140,8 +138,7 @@ lab.reveal(prediction, dict(zip(prediction, truth, strict=True)), "10.d")
 # > its input may change and its output may not. And a write *before* the value is saved is simply part of the
 # > computation.
 # >
-# > **Here it is.** Read the message: `output 0 of Exp` is the value, and it has a version it should not have. The
-# > lab names the three lines: who saved, who overwrote, who needed it.
+# > **Here it is.** The lab names the three lines: who saved, who overwrote, who needed it.
 
 # %%
 assert truth == ["fine", "error", "fine", "error", "fine"]
@@ -172,9 +169,9 @@ y.zero_()
 lab.reveal(yours, outcome(z, x), "10.f")
 
 # %% [markdown]
-# ## Getting past the counter
+# ## Getting past the counter: `.data`
 #
-# In forums you will find the advice to write into `x.data` when the error comes: it vanishes. Here `x = 3` and
+# Now the advice from the forum: write into `x.data`, and there is no error. Here `x = 3` and
 # `y = x * x`. Then `x.data` is filled with `100`. **Predict** `x.grad` after backward from `y`.
 #
 # `6` · `103` · `200` · `"error"`
@@ -193,8 +190,7 @@ if lab.reveal(prediction, silent, "10.g"):
 # > **You may think** `.data` is the way to silence the error.
 # >
 # > **That is not what happens.** It silences the *alarm*. `x.data` shares the memory of `x` and has a counter of
-# > its own, so nobody notices the write: the gradient is 200, of a `y` that was computed from 3. No message,
-# > only a model that learns something else.
+# > its own, so nobody notices the write: the gradient is 200, of a `y` that was computed from 3. Nobody tells you.
 # >
 # > **Here it is** with `detach()`, which shares the memory *and* the counter. The mistake is caught:
 
@@ -208,7 +204,7 @@ with lab.expect(RuntimeError, "is at version 1; expected version 0"):
     y.backward()
 
 # %% [markdown]
-# ## Views
+# ## Views: a window onto the same memory
 #
 # `v = b[0]` copies nothing: `v` is a **view**, a window onto the memory of `b`. Slices, `.T` and `view`
 # give views as well, `reshape` wherever it can. Below, somebody triples `v`, and backward starts at `b`. **Predict** `a.grad`.
@@ -240,7 +236,7 @@ lab.step(trace)
 # >
 # > **That is not what happens.** Writing into `v` writes into `b`, and the history of `b` is rewritten: its
 # > `grad_fn` is no longer the multiplication but `CopySlices`, which sends the first element through the new
-# > operation and the others past it. One storage also means one version.
+# > operation and the others past it.
 # >
 # > **Here it is**, beside a real copy, `clone()`:
 
@@ -259,7 +255,7 @@ assert a.grad.tolist() == [5, 5, 5]
 # ## The optimizer writes in place
 #
 # Two losses come from one forward run, with `w = 2`. After backward from the first, the optimizer moves `w` to `1.7`;
-# then comes backward from the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
+# then backward starts at the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
 
 # %%
 prediction = ...
@@ -296,10 +292,9 @@ if lab.reveal(prediction, needed, "10.j"):
     print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
 
 # %% [markdown]
-# The two losses share only the leaf `w`. Each has a node of its own, with its own saved values, so nothing need be
-# kept.
+# The two losses share only the leaf `w`. Each has a node of its own, with its own saved values, so you need not keep anything.
 #
-# ## Modify
+# ## Modify: one `.clone()`
 #
 # The first program again, at `x = 2`, fails. **Predict** where a single `.clone()` would mend it, then put it in,
 # until the line below says 8 and 5.
@@ -312,7 +307,7 @@ y += 1
 print("x.grad:", outcome(z, x), " y:", y.item())
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: saved, and written
 #
 # (1) `y = x.sigmoid()`, whose slope is `y * (1 - y)`. Which must not be overwritten: `"x"` or `"y"`? (2)
 # `b = a * 4` has 3 elements, then `b[1] = 0`, then `b.sum().backward()`. What is `a.grad`?
@@ -343,5 +338,20 @@ lab.reveal(gradient, a.grad.tolist(), "10.l")
 # print(b._version, v._version)    # 1 1
 # ```
 #
-# **Where in the source?** `autograd_lab/torchlike/autograd/views.py`. **Exercises:** `exercises/10`. **Next:** *Write
-# your own op*, the next notebook.
+# ## In five lines
+#
+# 1. A write in place is an error only if backward needs the saved value that it overwrote.
+# 2. A counter notices it: the node saves a version, and compares.
+# 3. `.data` goes past the counter: no error, and a wrong gradient.
+# 4. A view shares memory and history with the tensor behind it.
+# 5. An optimizer writes in place. Step after all calls of backward.
+#
+# ```text
+# y = x * 2      y is 6, version 0
+# z = y * y      the node of z saves: y, version 0
+# y += 1         y is 7, version 1
+# z.backward()   1 is not 0: error
+# ```
+#
+# - [Exercises 10](../exercises/10_writing_in_place.ipynb)
+# - [Next: 11 · Write your own op](11_write_your_own_op.ipynb)

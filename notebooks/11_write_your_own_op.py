@@ -18,11 +18,8 @@
 #
 # **45 minutes. You need:** notebooks 03, 08 and 09.
 #
-# **After this notebook you can**
-#
-# - write an operation with a forward and a backward of its own, and check it with `gradcheck`;
-# - say which slope autograd uses at a kink, and that it is a convention;
-# - keep overflow and nan out of values and gradients, also behind `where()`.
+# The loss is fine. One step later, every weight is `nan`, and no value was `nan` on the way. **Where does it come from?** In
+# this notebook you write rules yourself, and see what a rule may do wrong.
 #
 # **Warm-up**, from memory. (1) `y = x.exp()`, then `x` is overwritten in place (say it is no leaf). Does
 # backward work: `"fine"` or `"error"`? (2) `b` has shape `(4,)` and is added to a tensor of shape `(3, 4)`; the
@@ -59,7 +56,7 @@ lab.reveal(bias, b.grad[0], "11.b")
 # out `where`: of all that is here, it is what students meet first in their own code.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: a rule with a slip
 #
 # An operation is a class with two functions. `forward` computes and saves; `backward` gets the message `g` from
 # above and returns one message for each input. Both are handed a `ctx`, the node that will stand in the graph, to keep
@@ -111,7 +108,7 @@ lab.step(trace)
 # - `backward` returns the message **times** the slope, in the shape of the input;
 # - save tensors with `save_for_backward`, so that their versions are watched.
 #
-# ## Let the machine check
+# ## Let the machine check: `gradcheck`
 #
 # `gradcheck` nudges each input, as you did in notebook 01, and compares with the rule. **Predict** for the broken
 # rule at `x = (1, 3)`: does it notice, although for a message of 1 the rule is right?
@@ -124,13 +121,12 @@ passes = torch.autograd.gradcheck(Square.apply, (pair,), raise_exception=False)
 lab.reveal(prediction, not passes, "11.d")
 
 # %% [markdown]
-# It builds two matrices with a row for each input: *numerical*, from nudging, and *analytical*, from the rule, one
-# column for each message sent into it. With two inputs the messages are `(1, 0)` and `(0, 1)`; the picture has five.
-# **Before you run it**: which of the two shows numbers beside the diagonal, where nothing should arrive?
+# It builds two matrices with a row for each input: *numerical*, from nudging, and *analytical*, from the rule. Each
+# message that goes into it makes a column. With two inputs the messages are `(1, 0)` and `(0, 1)`. The picture has
+# five. **Before you run it**: which of the two shows numbers beside the diagonal, where nothing should arrive?
 
 # %%
-import matplotlib.pyplot as plt
-import numpy
+from autograd_lab.course import plots
 
 assert not passes
 assert (ignored, 10 * 2 * 3) == (6, 60)
@@ -139,12 +135,8 @@ messages = torch.eye(5, dtype=torch.float64)
 nudges = [m / 10**6 for m in messages]
 nudged = [(Square.apply(points + n) - Square.apply(points - n)) * 10**6 / 2 for n in nudges]
 sent = [torch.autograd.grad(Square.apply(points), points, m)[0] for m in messages]
-numerical, analytical = torch.stack(nudged).detach().numpy(), torch.stack(sent, 1).numpy()
-figure, axes = plt.subplots(1, 2, figsize=(7, 3))
-for ax, name, values in zip(axes, ("numerical", "analytical"), (numerical, analytical), strict=True):
-    ax.imshow(values, vmin=0, vmax=10)
-    ax.set(title=name, xlabel="message", ylabel="input", xticks=range(5), yticks=range(5))
-plt.show()
+both = torch.stack(nudged), torch.stack(sent, 1)
+plots.tables(*both, titles=["numerical", "analytical"], rows="input", columns="message")
 
 # %% [markdown]
 # A rule that ignores messages answers every one alike. (`gradcheck` wants double precision: nudging is never exact, and
@@ -213,7 +205,7 @@ print("half:", verdict(Half, 2.0))
 print("yours:", verdict(Yours))
 
 # %% [markdown]
-# ## At a kink
+# ## At a kink: which slope?
 #
 # `relu` has a corner at 0: slope 0 on the left, 1 on the right, and none at the corner. **Predict** what autograd
 # gives at `x = 0` for `relu`, `abs`, `sqrt`, and for both inputs of `maximum(a, b)` with `a = b`. (`"inf"` and
@@ -301,7 +293,7 @@ print("y:", y.tolist(), " x.grad:", x.grad.tolist())
 assert x.grad.tolist() == [0, 0.25]
 
 # %% [markdown]
-# ## Modify
+# ## Modify: a steadier rule
 #
 # A rule of your own can be steadier than the graph. In `log(1 + exp(x))`, the *softplus*, `exp` overflows to `inf` at
 # `x = 100` in `float32`, although the slope there is simply 1. **Predict** the slope that the graph gives: `"0"`, `"1"`,
@@ -335,7 +327,7 @@ assert math.isnan(overflowed)
 print("gradcheck:", verdict(Softplus), " slope at 100:", slope(Softplus.apply, at=100.0))
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: one shape, one number
 #
 # (1) An operation takes `x` of shape `(5,)`, and returns one element, the sum. A message comes in. What is the shape of
 # the message that its `backward` returns? (2) The slope of `x**3` at 2 is exactly 12. Which of gradcheck's two numbers
@@ -364,5 +356,21 @@ lab.reveal(inexact, "analytical" if nudged == 12 else "numerical", "11.i")
 #
 # A class derived from `torch.autograd.Function` runs there without a change.
 #
-# **Where in the source?** `Function` in `autograd_lab/torchlike/autograd/function.py`, `gradcheck` in
-# `autograd_lab/torchlike/autograd/gradcheck.py`. **Exercises:** `exercises/11`. **Next:** *Gradients of gradients*, the next notebook.
+# ## In five lines
+#
+# 1. A `Function` has a `forward`, and a `backward` that returns the message times the slope.
+# 2. The engine believes your rule. `gradcheck` does not: it nudges.
+# 3. At a kink a rule returns what somebody has agreed on.
+# 4. `where` chooses values, but backward goes through both branches, and 0 times `inf` is `nan`.
+# 5. So make the input safe first, and choose afterwards.
+#
+# ```text
+#             ┌── x > 0:  sqrt(x)  ◄── message 1
+# y = where ──┤
+#             └── else:   sqrt(0)  ◄── message 0, times slope inf: nan
+# ```
+#
+# - [Exercises 11](../exercises/11_write_your_own_op.ipynb)
+# - [Next: 12 · Gradients of gradients](12_gradients_of_gradients.ipynb)
+#
+# Source: `Function` in `autograd_lab/torchlike/autograd/function.py`.

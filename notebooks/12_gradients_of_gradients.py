@@ -18,11 +18,14 @@
 #
 # **45 minutes. You need:** notebooks 05, 06 and 09.
 #
-# **After this notebook you can**
+# This penalty on steep slopes raises no error, and does nothing:
 #
-# - take a second derivative, and say which flag recorded the way back;
-# - compute a Hessian-vector product without the Hessian;
-# - use a gradient inside a loss.
+# ```python
+# (slope,) = torch.autograd.grad(y, x, retain_graph=True)
+# (y + slope**2).backward()
+# ```
+#
+# **Why does it not count?**
 #
 # **Warm-up**, from memory. (1) What is the gradient of `relu` at 0? (2) A function takes 5 numbers to 2. How many
 # passes does its whole Jacobian need in backward mode, and how many in forward mode?
@@ -51,7 +54,7 @@ lab.reveal(passes, [y.numel(), x.numel()], "12.b")  # a row for each output, a c
 # penalty that does nothing.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: can you differentiate a gradient?
 #
 # The slope of `x**3` is `3 * x**2`, at `x = 5` it is 75. That is a formula in `x`, so it has a slope too. We ask
 # autograd for the first slope `g`, in the usual way. **Does `g` require grad? And what is in `x.grad`?**
@@ -66,7 +69,7 @@ x = torch.tensor(5.0, requires_grad=True)
 lab.reveal(prediction, [plain.requires_grad, str(x.grad)], "12.c")
 
 # %% [markdown]
-# > **You may think** a gradient can be differentiated again, for it was computed from `x`.
+# > **You may think** a gradient can be differentiated again, since it was computed from `x`.
 # >
 # > **That is not what happens.** Backward runs its rules *unrecorded*: nobody needs the graph of a gradient in
 # > ordinary training. So `g` is a plain number, 75, without a history.
@@ -82,7 +85,7 @@ with lab.record() as trace:
     (h,) = torch.autograd.grad(g, x)
 
 # %% [markdown]
-# ## Step
+# ## Step: which nodes does the second pass walk on?
 #
 # The first backward pass now *makes* nodes: each rule is computed with recorded operations. The stepper asks you for each
 # message. On which nodes does the second pass walk?
@@ -204,11 +207,11 @@ lab.reveal(yours, twice(a * a * b, a, b), "12.g")
 # %% [markdown]
 # ## A Hessian you never build
 #
-# A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters
-# these are 5,808,100 numbers. But often one wants only its product with one vector `v`. If `g` is the gradient, that is
-# the gradient of a number: of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does that take, for
-# any `n`? And work out the product below, by hand: at `x = (2, 3)` the Hessian of the `f` in the next cell has the rows `6, 4` and
-# `4, 18`, and `v` is `(1, 10)`.
+# A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters these
+# are 5,808,100 numbers. But often you want only its product with one vector `v`. If `g` is the gradient, that is
+# the gradient of a number: of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does
+# that take, for any `n`? And work out the product below, by hand: at `x = (2, 3)` the Hessian of the `f` in the
+# next cell has the rows `6, 4` and `4, 18`, and `v` is `(1, 10)`.
 
 # %%
 passes, by_hand = ..., [..., ...]
@@ -231,7 +234,7 @@ lab.reveal(by_hand, product, "12.i")
 assert [hvp(f, x, v).tolist() for v in torch.eye(2)] == [[6, 4], [4, 18]]
 
 # %% [markdown]
-# Where the whole matrix is wanted, ask with one `v` after another, as in the last line: each gives one row.
+# If you want the whole matrix, ask with one `v` after another, as in the last line. Each gives one row.
 #
 # ## A gradient inside a loss
 #
@@ -260,7 +263,7 @@ assert 2410**2 == 5808100
 # try helps: it says that a constant has no gradient. Add the penalty to an ordinary loss and there is no error any more: the
 # penalty is then a constant beside it, and nobody notices.
 #
-# ## Modify
+# ## Modify: the penalty that does nothing
 #
 # That is what happens below. **Predict** `w.grad`; then take the other flag, and predict again.
 
@@ -275,7 +278,7 @@ lab.reveal(prediction, w.grad, "12.l")
 
 # %% [markdown]
 # `w.grad` is that of `y` alone: the penalty took no part in it. With `create_graph=True` in place of `retain_graph=True` it
-# does, and the last line below says what you should have found then. Before it, the error of above:
+# does, and the last line below says what you should have found. The cell begins with the error from before:
 
 # %%
 assert penalty == 96
@@ -288,7 +291,7 @@ y = w * x * x
 assert w.grad == 100
 
 # %% [markdown]
-# ## Exit ticket
+# ## Exit ticket: once more, and where to
 #
 # (1) The second derivative of `x**2 * 5` at any place. (2) With `create_graph=True`, does `torch.autograd.grad` fill
 # `x.grad`? `True` or `False`.
@@ -311,5 +314,23 @@ lab.reveal(fills, x.grad is not None, "12.n")
 # print(torch.autograd.grad(g, x))    # (tensor(30.),)
 # ```
 #
-# **Where in the source?** `autograd_lab/core/engine.py`: with `create_graph` the pass runs with recording
-# switched on. **Exercises:** `exercises/12`. **Next:** *Train, debug, build*.
+# ## In five lines
+#
+# 1. A pass is not recorded, unless you ask for it with `create_graph=True`.
+# 2. A recorded pass is made of nodes, and backward can walk on them.
+# 3. `torch.autograd.grad` returns. `backward` adds to `.grad`.
+# 4. Hessian times vector takes two passes, and never the matrix.
+# 5. Without the flag, a penalty on a slope is a constant.
+#
+# ```text
+# x ──► x**3                  forward
+#        │  backward, recorded
+#        ▼
+#        3 * x**2             computed forward, too
+#        │  backward
+#        ▼
+#        6 * x
+# ```
+#
+# - [Exercises 12](../exercises/12_gradients_of_gradients.ipynb)
+# - [Next: 13 · Train, debug, build](13_train_debug_build.ipynb)

@@ -18,11 +18,8 @@
 #
 # **60 minutes. You need:** the notebooks before, above all 05 to 08 and 10 to 12.
 #
-# **After this notebook you can**
-#
-# - write a training step from memory, and say what each line does to the graph;
-# - find out from gradients why a network does not learn, and cure it;
-# - say what a forward pass keeps in memory, and reduce it.
+# A network trains, without an error, without a warning, **and does not learn. What do you look at first?** Here you train one
+# that learns, break it in several ways, and read the cause from its gradients.
 #
 # **Warm-up**, from memory. (1) `(g,) = torch.autograd.grad(x**3, x)`, without any flag: does `g` require grad?
 # And is `x.grad` filled? (2) `e = x.exp()`, then `e += 1`, then backward: `"error"` or `"fine"`?
@@ -60,7 +57,7 @@ lab.reveal(after_writing, outcome(e), "13.b")
 # the engine, is for the weeks after.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: the first loss
 #
 # Everything you know now goes into one program: a network that reads handwritten digits. Before it has learned
 # anything, it gives each of the ten digits about the same probability. **Which loss do you expect?** The loss
@@ -84,9 +81,9 @@ with torch.no_grad():
 lab.reveal(prediction, round(first_loss.item(), 1), "13.c")
 
 # %% [markdown]
-# ## Step
+# ## Step: one batch, forward and back
 #
-# It is `log(10)`. A first loss far from it tells you of a mistake before you have waited for any training.
+# It is `log(10)`. If your first loss is far from it, you have found a mistake before any training.
 #
 # Step through one batch of five images. Where several nodes are ready, the stepper asks which comes next: click it. (The
 # last recorded comes first, and accumulators before all others.) Which parameter gets its gradient last?
@@ -132,22 +129,18 @@ for _ in range(20):  # epochs
 # %%
 percent = ...
 
-import matplotlib.pyplot as plt
+from autograd_lab.course import plots
 
 with torch.no_grad():
     right = model(images[1400:]).argmax(1) == labels[1400:]
 accuracy = right.double().mean().item()
 if lab.reveal(percent, round(100 * accuracy), "13.d"):
-    plt.figure(figsize=(6, 3))
-    plt.semilogy(losses)
-    plt.xlabel("step")
-    plt.ylabel("loss")
-    plt.show()
+    plots.curves({"loss": losses}, xlabel="step", ylabel="loss", log="y")
 
 # %% [markdown]
-# **Half done.** A batch of 100 does not fit, so you run two halves of 50, with backward after each and one
-# update at the end. The loss is a *mean*. By what must each of the two losses be divided, so that `.grad` is that
-# of the whole batch? **All yours:** the parts have 60 rows and the rest. By what is each loss *multiplied*?
+# **Half done.** A batch of 100 does not fit, so you run two halves of 50, with backward after each and one update
+# at the end. The loss is a *mean*. By what do you divide each of the two losses to get the `.grad` of the whole
+# batch? **All yours:** the parts have 60 rows and the rest. By what do you *multiply* each loss?
 
 # %%
 half, yours = ..., [..., ...]
@@ -211,13 +204,9 @@ healthy = norms(torch.relu, 2**0.5)
 ratio = vanishing[-1] / vanishing[0]
 size = "10000 times smaller" if ratio > 10000 else "10 times smaller" if ratio > 10 else "equal"
 if lab.reveal(prediction, size, "13.g"):
-    plt.figure(figsize=(6, 3.5))
-    plt.semilogy(range(1, 10), vanishing, "o-", label="sigmoid")
-    plt.semilogy(range(1, 10), exploding, "s-", label="tanh, weights 6 times too large")
-    plt.semilogy(range(1, 10), healthy, "^-", label="ReLU, weights of the right size")
-    plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
-    plt.legend()
-    plt.show()
+    names = ("sigmoid", "tanh, weights 6 times too large", "ReLU, weights of the right size")
+    lines = dict(zip(names, (vanishing, exploding, healthy), strict=True))
+    plots.curves(lines, xlabel="layer", ylabel="norm of the gradient", log="y")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Ask* for three lines on paper first, with the layers from left to right. *Expect* flat
@@ -226,12 +215,11 @@ if lab.reveal(prediction, size, "13.g"):
 # The sentence that helps: "Nine factors in a row. What becomes of a quarter, nine times?"
 
 # %% [markdown]
-# Read each line from right to left: that is the way of the messages. The slope of the sigmoid is at most a
-# quarter, so every layer shrinks the message, and the first weights get next to nothing: the gradient
-# **vanishes**. With large weights each layer stretches it: the first weights get over 30 times what the last
-# do, and it **explodes**.
+# Read each line from right to left, as the messages go. The slope of the sigmoid is at most a quarter, so every
+# layer shrinks the message: the gradient **vanishes**. Large weights stretch it: the first weights get over 30
+# times what the last get, and it **explodes**.
 #
-# The cure is to keep the product of the factors near one. ReLU passes on about half of the messages, unchanged, and
+# To cure both, keep the product of the factors near one. ReLU passes on about half of the messages, unchanged, and
 # weights with variance `2 / inputs` make up for the other half. The line is flat.
 #
 # The same nine layers, trained on 400 images: **predict** which of the two learns, `"sigmoid"`, `"relu"`, or `"both"`.
@@ -256,7 +244,7 @@ lab.reveal(prediction, "both" if len(learned) == 2 else learned[0], "13.h")
 
 # %% [markdown]
 # When a gradient explodes only now and then, **clip** it before the update: `clip_grad_norm_` shrinks all of them until their
-# common norm is 1. In the network that explodes the first was many times the last. **Predict** what it is after that:
+# common norm is 1. In the exploding network the first was many times the last. **Predict** what it is after that:
 # `"equal"` · `"fewer times"` · `"as many times"`
 
 # %%
@@ -270,19 +258,15 @@ clipped = [W.grad.norm().item() for W in weights]
 assert numpy.isclose(numpy.linalg.norm(clipped), 1)
 assert numpy.allclose(numpy.divide(exploding, clipped), total)  # layer by layer
 if lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else "fewer times", "13.i"):
-    plt.figure(figsize=(6, 3))
-    plt.semilogy(range(1, 10), exploding, "s-", color="C1", label=f"before: {total:.0f} in all")
-    plt.semilogy(range(1, 10), clipped, "s:", color="C1", label="clipped: 1 in all")
-    plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
-    plt.legend()
-    plt.show()
+    lines = {f"before: {total:.0f} in all": exploding, "clipped: 1 in all": clipped}
+    plots.curves(lines, xlabel="layer", ylabel="norm of the gradient", log="y")
 
 # %% [markdown]
-# All layers shrink alike: the update keeps its direction. The cure is in the weights.
+# All layers shrink alike: the update keeps its direction.
 #
-# ## What forward keeps
+# ## What forward keeps, and where the time goes
 #
-# The graph saves values for backward. A hook on saved values lets us count them. **Predict**, from most to
+# The graph saves values for backward. A hook counts them. **Predict**, from most to
 # least: `"plain"`, `"no_grad"`, and `"checkpoint"`, which forgets what lies inside each half of the layers and
 # computes it again when backward comes by.
 
@@ -329,8 +313,7 @@ lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]), "13.j")
 # 64,000 numbers, 25,600, and none. The gradients are the same. Checkpointing pays with time: each half runs
 # forward twice. Use `no_grad` wherever no backward follows.
 #
-# And where does the time go? A node calls hooks before and after it runs, so we can stop the clock, twenty times
-# over. **Predict**: which takes longest?
+# And where does the time go? Hooks before and after each node stop the clock. **Predict**: which takes longest?
 
 # %%
 import time
@@ -345,13 +328,11 @@ for _ in range(20):
         node.register_prehook(lambda g, i=i: start.update({i: clock()}))
         node.register_hook(lambda sent, got, i=i: took.setdefault(i, []).append(clock() - start[i]))
     loss.backward()
-plt.figure(figsize=(6, 3), layout="constrained")
-plt.barh([f"{i} {node.name()}" for i, node in enumerate(nodes)], [min(took[i]) for i in sorted(took)])
-plt.gca().set(xticks=[], xlabel="time in the node", ylim=(len(nodes), -1))  # the loss on top
-plt.show()
+shortest = {f"{i} {node.name()}": min(took[i]) for i, node in enumerate(nodes)}
+plots.bars(shortest, xlabel="time in the node")  # the loss on top
 
 # %% [markdown]
-# ## Debug
+# ## Debug: a layer that does not move
 #
 # Somebody's network gets better only slowly: its first layer does not move. No error, no warning. **Predict**
 # `first.weight.grad`, then let the lab say why.
@@ -369,12 +350,10 @@ with lab.record():
 lab.reveal(prediction, "None" if first.weight.grad is None else first.weight.grad.abs().sum(), "13.k")
 
 # %% [markdown]
-# `None`, not zero: there is no path. Numbers taken out with `tolist` have no history. The next cell begins with the
-# lab's report.
+# `None`, not zero: there is no path. Numbers taken out with `tolist` have no history.
 #
 # > **You may think** that a bug in training shows itself by an error.
-# >
-# > **That is not what happens.** The worst are silent, for a wrong gradient is a gradient too.
+# > **That is not what happens.** The worst are silent: a wrong gradient is a gradient too.
 # >
 # > **Here it is**: four programs without an error. **Predict** the `.grad` of `x`: a number, or `"nan"`.
 # > `x` is 0 in the first two, and 3 in the others.
@@ -407,7 +386,7 @@ lab.reveal(prediction, found, "13.l")
 #
 # **Modify**: replace the line with `.data` by `with torch.no_grad(): x[0] = 100.0`. Predict what backward says.
 #
-# ## Exit ticket
+# ## Exit ticket: two hasty ones
 #
 # (1) The optimizer steps between forward and backward: `"error"` or `"fine"`? (2) `b = a * a`, the loss is `b * (b * 3)`, and
 # at `a = 2` the gradient is 96. A hasty engine sends `b`'s node on at its first message. Does it give `"less"` or `"more"`?
@@ -435,10 +414,10 @@ given = next(event["new"] for event in early if event["k"] == "accumulate")
 lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more", "13.n")
 
 # %% [markdown]
-# ## Build
+# ## Build the engine yourself
 #
-# In `exercises/13` you write the engine: a class of numbers that record what is done to them, and a `backward`
-# that is checked against this lab on random graphs.
+# In the exercises you write the engine: a class of numbers that record what is done to them, and a `backward`,
+# checked against this lab on random graphs.
 #
 # ## The same in PyTorch
 #
@@ -451,7 +430,21 @@ lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more", "1
 # optimizer.step()
 # ```
 #
-# Change the import, and the rest of this notebook runs there as well; only `lab` stays here.
+# Change the import, and this notebook runs there; only `lab` stays here.
 #
-# **Where in the source?** `autograd_lab/core/engine.py` and `autograd_lab/torchlike/utils/checkpoint.py`: you can read
-# both now. **Next**, the bonus notebook, *A graph captured once*.
+# ## In five lines
+#
+# 1. Forward, clear, backward, step.
+# 2. Keep the product of the layers' factors near one, or the gradient vanishes or explodes.
+# 3. Forward keeps values. `no_grad` keeps none, checkpoints keep fewer.
+# 4. The worst bugs are silent. Look at `.grad`: is it `None`, zero, `nan`, or far too large?
+# 5. Then ask `lab.why`.
+#
+# ```text
+# forward ──► zero_grad ──► backward ──► step ──┐
+#    ▲                                          │
+#    └────────────── next batch ────────────────┘
+# ```
+#
+# - [Exercises 13](../exercises/13_train_debug_build.ipynb)
+# - [Next: 14 · A graph captured once](14_a_graph_captured_once.ipynb)

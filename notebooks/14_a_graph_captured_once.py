@@ -18,11 +18,8 @@
 #
 # **45 minutes, a bonus. You need:** notebooks 06 and 11.
 #
-# **After this notebook you can**
-#
-# - say what of a function is in a captured graph, and what is not;
-# - predict which guard a call misses, and what breaks a capture;
-# - read what a compiled backward keeps, and what each pass takes away.
+# With `torch.compile` your function runs **once**. From then on, a captured graph runs in its place. **What if the loop
+# takes more turns today, or the `if` goes the other way?**
 #
 # **Warm-up**, from memory. (1) A class `Cube(torch.autograd.Function)`, `y = Cube.apply(x)`: what is the node of
 # `y` called? (2) Which line of a training step empties `.grad`: `"step"`, `"zero_grad"` or `"backward"`?
@@ -59,10 +56,10 @@ lab.reveal(empties, found, "14.b")
 # *Short of time*: leave out *Passes*; the exercises come back to it.
 
 # %% [markdown]
-# ## Predict
+# ## Predict: what is in a captured graph?
 #
-# So far every run of your code built a graph of its own: **define by run**. `torch.compile` does something else. It
-# watches **one** run, keeps the graph, and from then on runs the graph in place of your code.
+# So far every run of your code built a graph of its own: **define by run**. `torch.compile` watches **one** run,
+# and keeps its graph.
 #
 # The function below has a loop and a branch. It is captured with `n = 3` and `flip = False`. **How many** `tanh`
 # are in the captured graph, how many loops, and how many `neg`?
@@ -90,10 +87,10 @@ lab.reveal(prediction, [ops.count("tanh"), ops.count("loop"), ops.count("neg")],
 assert [ops.count("tanh"), ops.count("loop"), ops.count("neg")] == [3, 0, 0]
 
 # %% [markdown]
-# ## Step
+# ## Step: three turns, one graph
 #
-# Left, the code and the operations as they run. In the middle the dynamic graph, which grows with **Step**. Right,
-# the captured one, which is there from the start. Step through the turns of the loop.
+# The code is on the left. The dynamic graph, in the middle, grows with **Step**; the captured one, on the right, is
+# there from the start. Step through the turns of the loop.
 
 # %%
 both.first()
@@ -102,21 +99,22 @@ both.first()
 # > **You may think** the captured graph holds your loop and your `if`, and decides anew each time.
 # >
 # > **That is not what happens.** Only operations on tensors were seen. The loop is unrolled: three turns are three
-# > `tanh`. Of the branch only the side that ran is there; the other side never existed.
+# > `tanh`. Only the side of the branch that ran is there; the other side never existed.
 # >
 # > **Here it is.** Every step of the graph is one operation:
 
 # %%
-for step in both.compiled.graph.steps:
+captured = both.compiled.entries[0].history[0][1]  # before the passes, which come below
+for step in captured.steps:
     if step.part == "forward":
         print(step)
 
 # %% [markdown]
-# ## Guards
+# ## Guards: when is the graph still right?
 #
-# So the graph is right only as long as the loop has three turns and the branch is not taken. Who watches over that?
+# So the graph is right only while the loop has three turns and the branch is not taken. Who checks that?
 # Before each call, conditions are checked, the **guards**: shapes, number types, `requires_grad`, grad mode, and every
-# Python constant. If one is missed, the function is captured anew.
+# Python constant. If one is missed, the function is captured again.
 #
 # **Predict** for these four calls: `"holds"` or `"missed"`?
 #
@@ -165,9 +163,8 @@ if lab.reveal(prediction, "runs it as it is" if right else "captures one side", 
 # makes it an error instead. `print`, `.item()`, hooks, a write into an argument and random numbers of your own
 # (`torch.rand`) break a capture too.
 #
-# Two things look as if they had to break it and do not. **Dropout** is a step of the graph that draws anew at each
-# call. **Batch norm** in training writes its running statistics: the graph writes nothing, it returns the new ones,
-# and the call puts them in their place.
+# Two things do not break it. **Dropout** is a step of the graph that draws anew at each call. **Batch norm** writes
+# its running statistics: the graph returns the new ones, and the call puts them in their place.
 
 # %%
 assert right
@@ -179,8 +176,8 @@ print(drop.forward_source)
 # %% [markdown]
 # ## Forward and backward in one graph
 #
-# The captured graph is differentiated at once, by the rules that you know, long before any backward is called.
-# Then everything stands in one **joint graph**, and one can see which numbers of the forward run the backward reads.
+# The captured graph is differentiated at once, by the rules that you know.
+# Then everything is in one **joint graph**, and you can see which numbers of the forward run the backward reads.
 #
 # **Predict**, for each of `a`, `b`, `c`: does the backward read it?
 
@@ -203,10 +200,10 @@ truth = {name: value in read for name, value in names.items()}
 lab.reveal(prediction, truth, "14.f")
 
 # %% [markdown]
-# `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, but a program
-# reads it off the graph, and may compute a value **again**.
+# `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, but here a
+# program decides, and may compute a value **again**.
 #
-# ## Passes
+# ## Passes: a smaller graph
 #
 # A **pass** takes a graph and returns a better one. **Worked:** in `h * h + h * h` both products are the same, so
 # one is computed for both (`share`). Look at each pass, before and after, with **Step**:
@@ -221,7 +218,7 @@ passes
 # **Half done.** *Fusing*: a value that is read **once**, by an elementwise step, gets no name; its step becomes a part
 # of that line. In `c = torch.tanh(x * 2 + 1)` two values lose their names. Which **one** step remains?
 #
-# **All yours:** how many lines are left of the function below, when no gradient is asked for? Count its operations,
+# **All yours:** how many lines are left of the function below, if nobody needs a gradient? Count its operations,
 # then take away those whose result is read once, by another elementwise one. A sum is not elementwise.
 
 # %%
@@ -243,7 +240,7 @@ if lab.reveal(yours, len(lines), "14.h"):
     print(compiled.forward_source)
 
 # %% [markdown]
-# ## Just another node
+# ## Just another node, for autograd
 #
 # What does autograd see of all this? **Predict** the name of the node that a compiled call leaves, and how many
 # edges it has. The function is `layers`; `x` and `w` require grad.
@@ -264,9 +261,8 @@ assert (len(lines), len(y.grad_fn.next_functions)) == (3, 2)
 lab.step(trace)
 
 # %% [markdown]
-# One node, as if you had written a `Function` with a very good backward. It saves values, waits for its message, and
-# sends one message along each edge: **the engine does not know that it is compiled.** Open it in the stepper at the
-# step where it runs: each line of its NumPy, and the rule it came from.
+# One node, as if you had written a `Function` with a very good backward: **the engine does not know that it is
+# compiled.** Open it in the stepper at the step where it runs: each line of its NumPy, and the rule it came from.
 #
 # ## A whole training step
 #
@@ -296,11 +292,11 @@ if lab.reveal(operator, train.forward_source.splitlines()[-2].split()[1], "14.k"
 assert train(data) < first
 
 # %% [markdown]
-# ## Modify
+# ## Modify: print inside
 #
 # In `layers`, write `print(h.shape)` into the loop. **Predict** what the comparison says; then run its cell again.
 #
-# ## Exit ticket
+# ## Exit ticket: twice, and how many
 #
 # (1) A compiled call, then `y.backward()` twice: `"fails"` or `"works"`? (2) A function is captured with `n = 3`,
 # then called with 2, 3, 2 and 3. How many graphs does it have in the end?
@@ -330,7 +326,20 @@ lab.reveal(graphs, len(compiled.entries), "14.m")
 # y.grad_fn   # <torch.autograd.function.CompiledFunctionBackward object at ...>
 # ```
 #
-# PyTorch captures from Python's bytecode and goes on behind a break with a second graph; here the whole
-# function then runs as it is.
+# Behind a break PyTorch goes on with a second graph; here the whole function runs as it is.
 #
-# **Where in the source?** `autograd_lab/compiler/`, one file for each stage. **Exercises:** `exercises/14`.
+# ## In five lines
+#
+# 1. A captured graph has the operations of one run: no loop, and one side of a branch.
+# 2. Guards check shapes, types and Python constants before each call.
+# 3. A number read out of a tensor breaks the capture.
+# 4. Passes make the graph smaller: they share, fuse, and compute again.
+# 5. For autograd, all of it is one node.
+#
+# ```text
+# your code ── one run ──► captured graph ── passes ──► fewer lines ──► one node
+#     ▲                                                     ▲
+#     └── a guard is missed ◄── guards, at each call ──► all hold
+# ```
+#
+# - [Exercises 14](../exercises/14_a_graph_captured_once.ipynb)

@@ -66,8 +66,8 @@ item(
 # %% [markdown]
 # ## 01.2 · By hand (2 points)
 #
-# What does the forward difference with `h = 0.5` say for `f(x) = x**2 - x` at `x = 1`, and what the
-# central one? Give a list of two numbers.
+# What does the forward difference with `h = 0.5` say for `f(x) = x**2 - x` at `x = 1`, and what does the central
+# one say? Give a list of two numbers.
 
 # %%
 ### BEGIN SOLUTION

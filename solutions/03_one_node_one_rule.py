@@ -172,7 +172,7 @@ item(
         wrong_answer(
             ["nothing", "result", "result", "result"],
             "",
-            "From the product alone nobody gets the factors back. To a goes g * b, so b must be kept, and a for b.",
+            "From the product alone nobody gets the factors back. a gets g * b, so the node must keep b, and a for the sake of b.",
             score=1.5,
         ),
         wrong_answer(
@@ -274,7 +274,7 @@ def _rules(divide=None, smooth=None, piece=None):
 wrong("", "The second operand of a division: when b grows, a / b shrinks. A minus is missing.", score=2)(
     _rules(divide=lambda g, a, b: (g / b, g * a / b**2))
 )
-wrong("", "To b goes -g * a / b**2; you forgot the factor a.", score=2)(
+wrong("", "b gets -g * a / b**2; you forgot the factor a.", score=2)(
     _rules(divide=lambda g, a, b: (g / b, -g / b**2))
 )
 wrong(

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 04 · Exercises: backward, node by node
 #
-# Put your answers in place of the dots and run the check below. A check may be run as often as you
+# Put your answers in place of the dots and run the check below. Run a check as often as you
 # like. Stuck? `lab.hint("04.1")` gives the first of three hints.
 
 # %%
@@ -139,7 +139,7 @@ item(
 #
 # `b = a * 2`, `c = b + a` and `loss = b * c`, at `a = 3`. The nodes are called `"loss"`, `"c"`, `"b"` and `"a"`
 # here (the last is the accumulator of `a`). In which order do they run, and which gradient does each receive?
-# Write pairs, first the node that runs first.
+# Write pairs, beginning with the node that runs first.
 #
 # Work on paper, or be the engine in the stepper below: choose each node and type what it sends. Then run
 # `lab.check("04.2", stepper)` in a cell of your own: it judges your first tries. `stepper.engine_answer` has them as
@@ -197,8 +197,7 @@ item(
         wrong_answer(
             [["loss", 1], ["a", None], ["c", 6], ["b", 15], ["a", 36]],
             "M06",
-            "You went from the loss straight to the accumulator of a, where nothing had arrived yet. First come the nodes that send "
-            "to it, c and b.",
+            "You went from the loss straight to the accumulator of a, where nothing had arrived yet. Take the nodes that send to it first, c and b.",
         ),
         wrong_answer(
             [["loss", 1], ["c", 6], ["a", 6], ["b", 15], ["a", 36]],
@@ -290,7 +289,7 @@ item(
 # - **C** deliver: add each gradient to what already waits at its node
 # - **D** seed the root with the gradient 1
 # - **E** apply the node's rule to its summed gradient
-# - **F** whoever has got its last message is ready now
+# - **F** a node that has got its last message is ready now
 
 # %%
 ### BEGIN SOLUTION
@@ -438,6 +437,12 @@ def made(graph, value):
     return a, graph(a, mul, add, Node)
 
 
+@shared
+def asking(rule, asked):
+    "A rule that notes what it is asked with."
+    return lambda g: asked.append(float(g)) or rule(g)
+
+
 @probe(points=0.5, cases=[(1,), (2,), (4,)])
 def a_chain(backward, times):
     "a = 2, multiplied by 3, this many times: {0}"
@@ -448,8 +453,12 @@ def a_chain(backward, times):
         return y
 
     a, root = made(graph, 2.0)
+    asked, node = [], root
+    while node.inputs:
+        node.rule = asking(node.rule, asked)
+        node = node.inputs[0]
     backward(root)
-    return {"a": a.grad, "root": root.grad}
+    return {"a": a.grad, "root": root.grad, "the rules were asked with": asked}
 
 
 @probe(points=0.5, cases=[("a + a",), ("a * a",), ("b + b",)])
@@ -734,7 +743,8 @@ def backward(root):
                 ready.append(x)
 
 
-@wrong("", "Only the root's own inputs get a gradient. Each of them is a node too: go on until no node is ready.")  # fmt: skip
+@wrong("", "Only the root's rule was asked, so nothing gets further than the root's own inputs. Each of them is a node too: go on until no node "
+       "is ready.")  # fmt: skip
 def backward(root):
     root.grad = 1.0
     for x, g in zip(root.inputs, root.rule(1.0)):

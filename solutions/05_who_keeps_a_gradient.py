@@ -29,8 +29,8 @@ from autograd_lab import lab
 # y.backward()
 # ```
 #
-# For `w`, `k`, `h`, `m` and `y`, in this order: is it a leaf? And is its `.grad`, afterwards, something else than
-# `None`? Answer each with `True` or `False`.
+# For `w`, `k`, `h`, `m` and `y`, in this order: is it a leaf? And does it have a `.grad` afterwards, one that is
+# not `None`? Answer each with `True` or `False`.
 
 # %%
 ### BEGIN SOLUTION
@@ -267,7 +267,10 @@ def the_same_parameter(learn):
     return [w.is_leaf, w.requires_grad, w.item(), values[-1]]
 
 
-@wrong("M10", "The gradients of all turns add up in w.grad. Empty it before each backward: w.grad = None.")
+@wrong(
+    "M10",
+    "The gradients of all turns add up in w.grad. Empty it in every turn, before backward: w.grad = None.",
+)
 def learn(w, turns, lr):
     values = []
     for _ in range(turns):
@@ -279,7 +282,10 @@ def learn(w, turns, lr):
     return values
 
 
-@wrong("M10", "Cleared once before the loop, but the loop goes on adding: clear in every turn.")
+@wrong(
+    "M10",
+    "The gradients of all turns add up in w.grad. Empty it in every turn, before backward: w.grad = None.",
+)
 def learn(w, turns, lr):
     values = []
     w.grad = None
@@ -341,7 +347,10 @@ def learn(w, turns, lr):
     return values
 
 
-@wrong("", "You clear w.grad after backward and before the update: there is no gradient left to follow.")
+@wrong(
+    "",
+    "At the update w.grad is None: there is no gradient to follow. Clear it before backward, not between backward and the update.",
+)
 def learn(w, turns, lr):
     values = []
     for _ in range(turns):

@@ -43,7 +43,7 @@ item(
     points=2,
     hints=[
         "Write down the three rules, and which numbers of the forward run are in them.",
-        "To w goes x^T g: x is kept. Nothing goes to x, so w is not kept. tanh is written with its result.",
+        "w gets x^T g, so the node keeps x. x gets nothing, so it does not keep w. tanh is written with its result.",
         "x has 40 numbers, t has 24; the sum keeps nothing.",
     ],
     wrong=[
@@ -295,7 +295,7 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "No gradient reaches w any more: you cut the way to it. It is the old state h that must lose its history, and nothing else.")  # fmt: skip
+@wrong("M16", "In the first turn already no gradient reaches w: w.grad is None. Call backward on this turn's loss, and cut only the old state h loose.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -412,7 +412,7 @@ item(
     partial=True,
     hints=[
         "Write the rule of a product: the message to the first operand is g times the second, and the other way round.",
-        "An operand is saved for the sake of the other one's gradient. Who does not need a gradient has nothing saved for it.",
+        "An operand is saved for the sake of the other one's gradient. For an operand that needs no gradient, the node saves nothing.",
         "In 2 only b needs a gradient, and its message is g * k: k is saved, the first.",
     ],
     wrong=[

@@ -154,7 +154,7 @@ item(
     points=4,
     partial=True,
     hints=[
-        "What is to be cut: a stretch of time, one value, or one leaf? Or nothing of autograd at all?",
+        "What do you want to cut: a stretch of time, one value, or one leaf? Or nothing of autograd at all?",
         "Freezing concerns leaves (the parameters); a target is one value.",
         "Dropout is a matter of the layer's mode, not of gradients.",
     ],
@@ -213,7 +213,7 @@ item(
         wrong_answer(
             ["no_grad", "requires_grad_(False)", "eval", "no_grad"],
             "M16",
-            "The rest of the forward run must be recorded. Only this one value is to be a constant: detach.",
+            "The rest of the forward run must be recorded. Only this one value should be a constant: detach.",
             score=3,
         ),
         wrong_answer(
@@ -320,7 +320,8 @@ def one_without_a_gradient(step):
     return [unused.detach(), p.detach()]
 
 
-@wrong("M15", "p = p - ... makes a new tensor; the parameter in the list has not moved. Write into it: p -= ...")  # fmt: skip
+@wrong("M15", "The gradient is cleared, but the parameter in the list has not moved. p = p - ... would only make a new tensor: write into the "
+    "old one, p -= ..., wherever there is a gradient.")  # fmt: skip
 def step(parameters, lr):
     for p in parameters:
         p = p - lr * p.grad
@@ -386,7 +387,9 @@ def step(parameters, lr):
                 p.grad = None
 
 
-@wrong("M11", "The gradients are zero now. None is asked for, which says that there is no gradient.", score=3)
+@wrong(
+    "M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=3
+)
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:
@@ -429,8 +432,8 @@ def step(parameters, lr):
 # %% [markdown]
 # ## 07.4 · Freeze the layer in the middle (3 points)
 #
-# Three layers in a row. `middle` was trained before and is to stay as it is, in this step and in all that follow; `first`
-# and `last` are to learn. Write `backward_frozen`.
+# Three layers in a row. `middle` was trained before and should stay as it is, in this step and in all that follow.
+# `first` and `last` should learn. Write `backward_frozen`.
 
 
 # %%
@@ -450,7 +453,7 @@ item(
     "07.4",
     kind="code",
     hints=[
-        "What is to be cut: a stretch of time, one value, or some leaves? first lies behind middle on the way back.",
+        "What do you want to cut: a stretch of time, one value, or some leaves? first lies behind middle on the way back.",
         "A layer's parameters are its leaves: middle.parameters(), or the layer's own requires_grad_.",
         "middle.requires_grad_(False), then compute the sum as written and call backward.",
     ],
@@ -503,8 +506,7 @@ def trained_on(backward_frozen):
     return [p.detach() for p in parameters]
 
 
-@wrong("M16", "no_grad around the layer, and detach behind it, cut the way through it: first gets nothing either. Only the "
-       "layer's own parameters are to be left out.")  # fmt: skip
+@wrong("M16", "no_grad around the layer, and detach behind it, cut the way through it: first gets nothing either. Leave out the layer's own parameters only.")  # fmt: skip
 def backward_frozen(first, middle, last, x):
     h = torch.tanh(first(x))
     with torch.no_grad():
@@ -525,8 +527,8 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "The parameters of middle still get gradients. `middle.requires_grad = False` gives the layer an attribute that "
-       "nobody reads; the flag sits on each parameter. Call middle.requires_grad_(False).")  # fmt: skip
+@wrong("", "The parameters of middle still get gradients: nothing has frozen them. The flag sits on each parameter, and "
+       "`middle.requires_grad = False` would only give the layer an attribute that nobody reads. Call middle.requires_grad_(False).")  # fmt: skip
 def backward_frozen(first, middle, last, x):
     middle.requires_grad = False
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
@@ -553,7 +555,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "last is to learn, and you froze it too. Only the layer in the middle stays as it is.")
+@wrong("", "last should learn, and you froze it too. Only the layer in the middle stays as it is.")
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     last.requires_grad_(False)

@@ -503,7 +503,7 @@ def batch_gradient(w, x, y, size):
 
 @wrong(
     "M19",
-    "Sums of pieces do add up, but to the gradient of the sum. The mean is asked for: divide by all rows.",
+    "Sums of pieces do add up, but to the gradient of the sum. The task is the mean: divide by all rows.",
 )
 def batch_gradient(w, x, y, size):
     w.grad = None

@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "09"
-#     minutes: 40
-#     points: 11
+#     minutes: 50
+#     points: 14
 # ---
 
 # %% [markdown]
@@ -164,7 +164,7 @@ item(
 # %% [markdown]
 # ## 09.3 · How many passes? (2 points)
 #
-# The *whole* Jacobian is wanted, of `f` with 300 inputs and 4 outputs, and of `g` with 2 inputs and 700 outputs. Give six
+# You want the *whole* Jacobian of `f`, with 300 inputs and 4 outputs, and of `g`, with 2 inputs and 700 outputs. Give six
 # answers: the passes for `f` in backward mode, for `f` in forward mode, for `g` in backward mode, for `g` in forward mode; then
 # the better mode for `f` and for `g`, each `"backward"` or `"forward"`.
 
@@ -262,7 +262,7 @@ item(
     hints=[
         "Write down three shapes: of X, of W, and of G, which is that of X @ W. Which products fit?",
         "X[i, k] feeds row i of the result, scaled by row k of W.",
-        "To X goes G times W turned over; to W goes X turned over times G.",
+        "X gets G times W turned over; W gets X turned over times G.",
     ],
 )
 
@@ -550,3 +550,255 @@ def jacobian(f, x):
 @right
 def jacobian(f, x):
     return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
+
+
+# %% [markdown]
+# ## 09.6 · Every path, or every edge once (3 points)
+#
+# networkx knows much about graphs, and `lab.graph(loss)` hands it yours. An edge leads from
+# a result to an operand.
+#
+# ```python
+# graph.out_edges(node, data="derivative")            # (node, operand, local derivative), for each edge
+# networkx.all_simple_edge_paths(graph, root, leaf)   # every path, as a list of edges
+# graph.edges[edge]["derivative"]                     # of one edge of such a path
+# networkx.topological_sort(graph)                    # each node after all nodes that lead to it
+# ```
+#
+# Write the gradient of the root by a leaf in two ways.
+#
+# - `by_paths`: multiply along each path, add up the paths. Return the gradient, and how many paths there are.
+# - `by_edges`: give the root 1, go through the nodes in order, and let each send its sum on. Return the gradient, and how
+#   many edges you have touched.
+#
+# The check waits until both are written.
+
+# %%
+import math
+
+import networkx
+
+
+def by_paths(graph, root, leaf):
+    ### BEGIN SOLUTION
+    paths = networkx.all_simple_edge_paths(graph, root, leaf)
+    brought = [math.prod(graph.edges[edge]["derivative"] for edge in path) for path in paths]
+    return sum(brought), len(brought)
+    ### END SOLUTION
+
+
+def by_edges(graph, root, leaf):
+    ### BEGIN SOLUTION
+    total, touched = dict.fromkeys(graph, 0.0), 0
+    total[root] = 1.0
+    for node in networkx.topological_sort(graph):
+        for _, operand, derivative in graph.out_edges(node, data="derivative"):
+            total[operand] += total[node] * derivative
+            touched += 1
+    return total[leaf], touched
+    ### END SOLUTION
+
+
+# %%
+lab.check("09.6", [by_paths, by_edges])
+
+# %% [markdown]
+# Why does nobody train by paths? Ask both for ten squarings in a row, then for fifteen:
+
+# %%
+y = torch.tensor(1.0, requires_grad=True)
+for _ in range(10):
+    y = y * y
+graph = lab.graph(y)
+print("by paths:", by_paths(graph, len(graph) - 1, 0), " by edges:", by_edges(graph, len(graph) - 1, 0))
+
+# %% tags=["item"]
+item(
+    "09.6",
+    kind="code",
+    points=3,
+    hints=[
+        "Where two paths meet in a node, `by_edges` adds first and goes on once. `by_paths` goes on with each of them.",
+        "`by_paths` is one product for each path; `by_edges` is the loop of notebook 04, with `total` in place of messages.",
+        "by_edges: for node in networkx.topological_sort(graph): for _, operand, d in graph.out_edges(node, data='derivative'): "
+        "total[operand] += total[node] * d, and count.",
+    ],
+)
+
+
+@shared
+def graph_of(program):
+    "The graph of a program for a = 2, with its root and the leaf a."
+    a = torch.tensor(2.0, requires_grad=True)
+    names = {"a": a}
+    for line in program.split("; "):
+        name, formula = line.split(" = ")
+        names[name] = eval(formula, {}, names)
+    graph = lab.graph(names["y"])
+    return graph, len(graph) - 1, next(n for n, kind in graph.nodes(data="kind") if kind == "leaf")
+
+
+PROGRAMS = [("y = a * 3",), ("b = a * 3; y = b * 4",), ("y = a + a",), ("y = a - a * 1",), ("y = a / a",),
+            ("b = a * a; y = a * b",), ("b = a * a; c = b * 3; y = b * c",)]  # fmt: skip
+
+
+@probe(points=1, cases=PROGRAMS)
+def along_paths(answers, program):
+    "by_paths at a = 2 for {0}: the gradient, and how many paths"
+    gradient, paths = answers[0](*graph_of(program))
+    return {"gradient": gradient, "paths": paths}
+
+
+@probe(points=1, cases=PROGRAMS)
+def along_edges(answers, program):
+    "by_edges at a = 2 for {0}: the gradient, and how many edges"
+    gradient, edges = answers[1](*graph_of(program))
+    return {"gradient": gradient, "edges": edges}
+
+
+@probe(points=1, hidden=True)
+def larger_ones(answers):
+    "Random graphs in any numbering, and twelve squarings in a row"
+    import networkx
+
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(4):
+        a = torch.tensor(1.1, requires_grad=True)
+        made = [a]
+        for _ in range(8):
+            i, j = len(made) - 1 - rng.integers(min(3, len(made)), size=2)
+            made.append(made[i] * made[j] if rng.random() < 0.5 else made[i] - 0.5 * made[j])
+        graph = lab.graph(made[-1])
+        order = rng.permutation(len(graph)).tolist()
+        mixed = networkx.relabel_nodes(graph, dict(enumerate(order)))
+        leaf = next(n for n, kind in mixed.nodes(data="kind") if kind == "leaf")
+        found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
+    squared = torch.tensor(1.0, requires_grad=True)
+    for _ in range(12):
+        squared = squared * squared
+    graph = lab.graph(squared)
+    return [*found, answers[1](graph, 12, 0)]
+
+
+def _two(paths=None, edges=None):
+    import networkx
+
+    def along(graph, root, leaf):
+        found = [
+            [graph.edges[e]["derivative"] for e in path]
+            for path in networkx.all_simple_edge_paths(graph, root, leaf)
+        ]
+        return sum(map(math.prod, found)), len(found)
+
+    def once(graph, root, leaf):
+        total, touched = dict.fromkeys(graph, 0.0) | {root: 1.0}, 0
+        for u, v, d in _edges(graph, networkx.topological_sort(graph)):
+            total[v] += total[u] * d
+            touched += 1
+        return total[leaf], touched
+
+    return [paths or along, edges or once]
+
+
+def _edges(graph, order):
+    for node in order:
+        yield from graph.out_edges(node, data="derivative")
+
+
+def _sent(graph, root, leaf, order, send=lambda total, u, v, d: total[v] + total[u] * d, seed=1.0):
+    total, touched = dict.fromkeys(graph, 0.0) | {root: seed}, 0
+    for u, v, d in _edges(graph, order):
+        total[v] = send(total, u, v, d)
+        touched += 1
+    return total[leaf], touched
+
+
+def _summed(graph, root, leaf):
+    import networkx
+
+    found = [
+        [graph.edges[e]["derivative"] for e in path]
+        for path in networkx.all_simple_edge_paths(graph, root, leaf)
+    ]
+    return sum(map(sum, found)), len(found)
+
+
+def _by_nodes(graph, root, leaf):
+    import itertools
+
+    import networkx
+
+    found = list(networkx.all_simple_paths(graph, root, leaf))
+    return sum(
+        math.prod(graph.edges[u, v, 0]["derivative"] for u, v in itertools.pairwise(p)) for p in found
+    ), len(found)
+
+
+def _simple(graph, root, leaf):
+    import networkx
+
+    return _two()[0](networkx.MultiDiGraph(networkx.DiGraph(graph)), root, leaf)
+
+
+def _walk(graph, root, leaf):
+    total, touched, stack = 0.0, 0, [(root, 1.0)]
+    while stack:
+        node, g = stack.pop()
+        total += g if node == leaf else 0
+        for _, v, d in graph.out_edges(node, data="derivative"):
+            stack.append((v, g * d))
+            touched += 1
+    return total, touched
+
+
+def _topological(graph):
+    import networkx
+
+    return list(networkx.topological_sort(graph))
+
+
+def _breadth(graph, root):
+    import networkx
+
+    return [root, *(v for _, v in networkx.bfs_edges(graph, root))]
+
+
+wrong("", "Along one path the derivatives are multiplied: each says how many times as far. Only the paths are added.", score=1)(
+    _two(paths=_summed))  # fmt: skip
+wrong("", "The products of the paths are added, not multiplied.", score=1)(
+    _two(paths=lambda g, r, x: (math.prod(math.prod(g.edges[e]["derivative"] for e in p)
+         for p in __import__("networkx").all_simple_edge_paths(g, r, x)), _two()[0](g, r, x)[1])))  # fmt: skip
+wrong("M04", "A path is a list of edges, not of nodes: between the same two nodes there may be two edges with two derivatives, as in "
+      "a - a * 1. Take each edge with its key, from all_simple_edge_paths.", score=1)(_two(paths=_by_nodes))  # fmt: skip
+wrong("M04", "A DiGraph keeps one edge between two nodes. In a + a there are two edges from y to a, and each is a way of its own.", score=1)(
+    _two(paths=_simple))  # fmt: skip
+wrong("M06", "You go through the nodes by their numbers, or in the order in which the graph has them: operands first. A node may send "
+      "only when everything has reached it: networkx.topological_sort.", score=1)(
+    _two(edges=lambda g, r, x: _sent(g, r, x, g)))  # fmt: skip
+wrong("M06", "In breadth-first order a node sends when the first path has reached it, and what comes later is lost. It must wait for all: "
+      "networkx.topological_sort.", score=1)(_two(edges=lambda g, r, x: _sent(g, r, x, _breadth(g, r))))  # fmt: skip
+wrong("", "The gradient is right, but you walk down every path, and touch an edge once for each of them. Add up in a node first, and send "
+      "its sum on once.", score=1)(_two(edges=_walk))  # fmt: skip
+wrong("M07", "At a node with several messages the last one replaces the others. They must be added: total[operand] += ...", score=1)(
+    _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[u] * d)))  # fmt: skip
+wrong("", "Nobody has given the root its 1, so only zeros are sent.", score=1)(
+    _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), seed=0.0)))  # fmt: skip
+wrong("", "You send the local derivative alone. Multiply it by what has come to the node, total[node].", score=1)(
+    _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[v] + d)))  # fmt: skip
+wrong("", "Both gradients are right. Return the number as well: (gradient, how many).")(
+    [lambda g, r, x: _two()[0](g, r, x)[0], lambda g, r, x: _two()[1](g, r, x)[0]])  # fmt: skip
+right(_two(edges=lambda g, r, x: _sent(g, r, x, _topological(g))))
+
+
+def _backwards(graph, root, leaf):
+    """From the leaf: how much the root moves with a node, by what its users say."""
+    total = {}
+    for node in reversed(_topological(graph)):
+        total[node] = 1.0 if node == leaf else 0.0
+        for _, v, d in graph.out_edges(node, data="derivative"):
+            total[node] += total[v] * d
+    return total[root], graph.number_of_edges()
+
+
+right(_two(edges=_backwards))

@@ -361,8 +361,8 @@ def after(learn, w, v, lr, turns=1):
 
 @probe(points=1, rtol=1e-4)
 def one_step(learn):
-    "w = 2, v = 5, lr = 0.01: w, v, w.grad and v.grad afterwards"
-    return after(learn, 2.0, 5.0, 0.01)
+    "w = 1.5, v = 5, lr = 0.01: w, v, w.grad and v.grad afterwards"
+    return after(learn, 1.5, 5.0, 0.01)
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
@@ -391,7 +391,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M30", "Computed anew after the step, the second loss is taken at the moved parameters. Both gradients are wanted at the old values.", score=0.5)  # fmt: skip
+@wrong("M30", "Computed anew after the step, the second loss is taken at the moved parameters. Take both gradients at the old values.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     ((w * v - 3) ** 2).backward()
@@ -443,7 +443,7 @@ def learn(w, v, lr):
         p.grad = None
 
 
-@wrong("M10", "Cleared between the two calls: the gradient of the first loss is lost. Here the adding up is wanted.", score=0.5)  # fmt: skip
+@wrong("M10", "The step follows the second loss alone. Call backward on both, and clear nothing between the two calls: here you want them to add up.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v

@@ -95,8 +95,7 @@ item(
 # ## 11.2 · Log-sum-exp (3 points)
 #
 # Write the operation `log(sum(exp(x)))` for a tensor of one dimension. Its slope is `exp(x)` divided by the sum.
-# Values up to 1000 must not overflow: the greatest element may be taken out first, for
-# `log(sum(exp(x))) = m + log(sum(exp(x - m)))`.
+# Values up to 1000 must not overflow: take the greatest element `m` out first: `log(sum(exp(x))) = m + log(sum(exp(x - m)))`.
 
 
 # %%
@@ -476,7 +475,7 @@ def rule(g, p, target):
 # ## 11.4 · A nan in the mask (2 points)
 #
 # `entropy` adds up `-p * log(p)`, where `p = 0` counts as 0. The value is right, but at `p = 0` the gradient is
-# `nan`. Mend it: there the gradient shall be 0.
+# `nan`. Mend it, so that the gradient is 0 there.
 
 
 # %%

@@ -409,9 +409,9 @@ item(
 
 @probe(points=1, cases=[(1.0, 2.0, 0.0), (1.0, 2.0, 1.0), (3.0, 2.0, 0.5)])
 def a_number(penalized, w, x, strength):
-    "f = w * x * x at w = {0}, x = {1}, strength {2}"
+    "f = w * w * x at w = {0}, x = {1}, strength {2}"
     w, x = torch.tensor(w, requires_grad=True), torch.tensor(x, requires_grad=True)
-    return penalized(lambda w, x: w * x * x, w, x, strength)
+    return penalized(lambda w, x: w * w * x, w, x, strength)
 
 
 @probe(points=1, hidden=True)
@@ -424,8 +424,8 @@ def weights_that_are_a_vector(penalized):
 
 @wrong(
     "M28",
-    "The slope is a constant still, so the penalty has no gradient by w. Two things cut it off: a first pass that is not recorded "
-    "(create_graph=True records it), and the detach.",
+    "The penalty still has no gradient by w, as if the slope were a constant. It takes two things: a first pass that is recorded "
+    "(create_graph=True), and a slope without detach.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -453,8 +453,8 @@ def penalized(f, w, x, strength):
 
 @wrong(
     "M16",
-    "The slope is a constant still, so the penalty has no gradient by w. Two things cut it off: a first pass that is not recorded "
-    "(create_graph=True records it), and the detach.",
+    "The penalty still has no gradient by w, as if the slope were a constant. It takes two things: a first pass that is recorded "
+    "(create_graph=True), and a slope without detach.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)

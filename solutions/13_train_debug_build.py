@@ -47,7 +47,7 @@ item(
     kind="order",
     points=3,
     hints=[
-        "Which three lines are on nobody's side here: one keeps what is to be freed, one cuts, one is for testing?",
+        "Which three lines are on nobody's side here: one keeps what should be freed, one cuts, one is for testing?",
         "The optimizer reads .grad; backward fills it; what was there before must be gone.",
         "Forward, clear, backward, step; clearing may also come first.",
     ],
@@ -104,9 +104,9 @@ item(
 # %% [markdown]
 # ## 13.2 · Five bugs (5 points)
 #
-# `train` should fit `x @ w + b` to `y`. Each step gets its batch in parts, because a whole batch does not
-# fit, and makes **one** update with the gradient of the mean squared error over **all rows** of the step. Five
-# mistakes are in it, each of a kind that you have met. Mend them.
+# `train` should fit `x @ w + b` to `y`. Each step gets its batch in parts, because a whole batch does not fit, and
+# makes **one** update with the gradient of the mean squared error over **all rows** of the step. It has five
+# mistakes, each of a kind that you have met. Mend them.
 
 
 # %%
@@ -228,7 +228,11 @@ def floats_come_back(train):
     return [[type(loss).__name__ for loss in losses], train([], w, b, 0.05), b.detach()]
 
 
-@wrong("M17", "tolist takes the numbers out of the graph: w gets no gradient at all. Use x @ w + b itself.")
+@wrong(
+    "M17",
+    "w.grad is None at the update: no gradient has come to w. Call backward on each part's loss, and compute it from x @ w + b itself: "
+    "tolist takes the numbers out of the graph.",
+)
 def train(steps, w, b, lr):
     losses = []
     for parts in steps:

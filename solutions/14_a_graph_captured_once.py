@@ -80,8 +80,8 @@ item(
 # %% [markdown]
 # ## 14.2 · What fusing leaves (3 points)
 #
-# A value that is read **once**, by an elementwise step, gets no name: its step becomes a part of that line. No
-# gradient is asked for.
+# A value that is read **once**, by an elementwise step, gets no name: its step becomes a part of that line. Nobody
+# needs a gradient.
 #
 # ```python
 # def f(x, y):
@@ -243,7 +243,7 @@ item(
 # share(steps, ["c"])   # ([("a", "mul", ("x", "y")), ("c", "add", ("a", "a"))], ["c"])
 # ```
 #
-# Write `share`: of steps that compute the same, only the **first** stays, and who read another one reads the first.
+# Write `share`: when several steps compute the same, only the **first** stays, and whatever read another one reads the first.
 # The same means: the same `op` on the same operands in the same order. One exception: `"rand"` draws new numbers each
 # time, so two of them are never the same. The lists you are given must not change.
 
@@ -332,7 +332,7 @@ def the_last_word(share):
 
 @wrong(
     "",
-    "Who read the step that is gone must read the first one: its name stands in no step any more.",
+    "What read the step that is gone must read the first one: no step has the old name any more.",
     score=1,
 )
 def share(steps, outputs):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import signal
 import socket
@@ -85,7 +86,7 @@ class TestDelivery:
             "notebooks/04_backward.ipynb",
             "notebooks/helper.py",
             "notebooks/img/graph.svg",
-            "exercises/04_backward.ipynb",
+            "exercises/exercise_04_backward.ipynb",  # in a tab it must not look like the notebook
         }
         assert set(files_in(work)) == expected
         assert {path.as_posix() for path in report.new} == expected
@@ -95,6 +96,39 @@ class TestDelivery:
         deliver(course, work)
         assert b"seen" in (course / BACKWARD).read_bytes()
         assert b"seen" not in (work / BACKWARD).read_bytes()
+
+    def test_links_to_exercises_lead_to_the_names_that_students_have(self, course, work):
+        text = "# [Exercises](../exercises/04_backward.ipynb), [next](05_who.ipynb)"
+        (course / BACKWARD).write_bytes(notebook(text))
+        deliver(course, work)
+        assert (
+            b"(../exercises/exercise_04_backward.ipynb), [next](05_who.ipynb)"
+            in (work / BACKWARD).read_bytes()
+        )
+
+    def test_work_under_an_earlier_name_is_kept_and_gets_the_new_one(self, course, work, monkeypatch):
+        old, new = Path("exercises/04_backward.ipynb"), Path("exercises/exercise_04_backward.ipynb")
+        monkeypatch.setattr(resources, "students_name", lambda file: file)
+        deliver(course, work)
+        monkeypatch.undo()
+        (work / old).write_bytes(notebook("my answer"))
+        assert deliver(course, work) == resources.Delivery(kept=[new])
+        assert (work / new).read_bytes() == notebook("my answer")
+        assert not (work / old).exists()
+        assert deliver(course, work) == resources.Delivery(kept=[new])
+
+    def test_a_notebook_is_delivered_as_jupyterlab_would_save_it(self, course, work):
+        """Otherwise its tab is marked unsaved as soon as it is opened (tests/browser/test_lifecycle.py sees it)."""
+        book = json.loads(notebook("x"))
+        book["metadata"] = {
+            "language_info": {"name": "python"},
+            "kernelspec": {"name": "python3", "display_name": "P"},
+        }
+        (course / BACKWARD).write_text(json.dumps(book))
+        deliver(course, work)
+        noted = json.loads((work / BACKWARD).read_text())["metadata"]
+        assert noted["language_info"]["version"] == platform.python_version()
+        assert noted["kernelspec"]["display_name"] == "Python 3 (ipykernel)"
 
     def test_second_run_changes_nothing(self, course, work):
         deliver(course, work)

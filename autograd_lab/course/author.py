@@ -47,7 +47,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import feedback, handed_out, plain, probe
+from . import feedback, handed_out, plain, probe, spoken
 from .items import Item, Probe, Wrong, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -365,6 +365,8 @@ def _owed(draft: Draft, notebook: str) -> Iterator[str]:
         yield 'no heading "## 04.1 · Title" above it'
     if len(item.hints) != 3:
         yield f"{len(item.hints)} hints, 3 wanted: what to look at, how to think, nearly the answer"
+    for text in (*item.hints, *(wrong.says for wrong in item.wrong), *(p.says for p in item.probes)):
+        yield from (f"nobody says {found}, in {text[:60]!r}" for found in spoken.stiff(text))
     if item.probes:
         yield from _owed_code(draft)
     else:
@@ -406,10 +408,21 @@ def _owed_code(draft: Draft) -> Iterator[str]:
             yield f"{what} is taken for another: {verdict.says}"
         elif verdict.score != wrong.score:
             yield f"{what} earns {verdict.score:g} points; it says {wrong.score:g}"
+    yield from _owed_diagnoses(item)
     for number, program in enumerate(draft.right, start=1):
         verdict = judge(item, outputs=probe.run(item.probes, program))
         if verdict.state != "passed":
             yield f"right program {number} is refused: {verdict.says}"
+
+
+def _owed_diagnoses(item: Item) -> Iterator[str]:
+    """Two wrong programs with the same results in the notebook must hear the same, or a visible probe must tell them apart."""
+    shipped = public(item)
+    visible = [key for p in item.probes if not p.hidden for key in p.names()]
+    for number, wrong in enumerate(item.wrong, start=1):
+        verdict = judge(shipped, outputs={key: wrong.outputs[key] for key in visible if key in wrong.outputs})
+        if verdict.state == "wrong" and verdict.says != wrong.says:
+            yield f"in the notebook wrong program {number} ({wrong.id or wrong.says[:30]}) is taken for another: {verdict.says}"
 
 
 # --- what students get ----------------------------------------------------------------------------

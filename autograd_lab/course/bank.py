@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from . import feedback, probe
-from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read, stub
-from .items import find, judge
+from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, public, read, stub
+from .items import find, judge, recognize
 
 SECONDS = 2.0
 """The time limit for one mutant, which counts as caught if it takes longer."""
@@ -93,6 +93,19 @@ def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, bool]]:
             continue
         outputs = attempt(text)
         yield name, outputs is not None and judge(draft.item, outputs=outputs).state == "passed"
+
+
+def diagnosed_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, str]]:
+    """(what was changed, the diagnosis of the bank that a student would hear) for each mutant with the results of a known mistake."""
+    attempt = _attempts(sheet, draft)
+    shipped = public(draft.item)
+    for name, text in mutants(sheet.code[draft.answer_cell]):
+        outputs = attempt(text)
+        visible = {
+            key: (outputs or {}).get(key) for p in draft.item.probes if not p.hidden for key in p.names()
+        }
+        if outputs is not None and (known := recognize(shipped, visible)):
+            yield name, known.says
 
 
 def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from autograd_lab.tracing.recorder import keep_last, record
 
 from . import plain, probe, scores
-from .items import Item, Probe, UnknownItemError, Verdict, difference, find, judge
+from .items import Item, Probe, UnknownItemError, Verdict, difference, find, is_still_running, judge
 
 if TYPE_CHECKING:
     from autograd_lab.tracing import Trace
 
+SECONDS = 10
+"""The time that a check gives a student's code. All checks of the course together take less."""
 _asked: dict[str, int] = {}  # hints given, per item
 LISTENERS: list[list[tuple[str, Any]]] = []
 """Where `check` stores what it is given, instead of judging it, while the builder or a grader runs a notebook's cells."""
@@ -54,7 +56,7 @@ class Result:
     @cached_property
     def steppable(self) -> bool:
         """Whether there is a failed case to step through: one that records something before it ends or raises."""
-        if self._case is None or "torch." not in self._case[0].source:
+        if self._case is None or "torch." not in self._case[0].source or is_still_running(self.verdict.got):
             return False
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return len(self._record()) > 0  # the check has already printed the output of the student's code
@@ -71,6 +73,8 @@ class Result:
         """The failed case, recorded. Raises ValueError if there is none."""
         if self._case is None:
             raise ValueError(f"{self.verdict.item.id}: there is no failed case to step through")
+        if is_still_running(self.verdict.got):
+            raise ValueError(f"{self.verdict.item.id}: this case never ends, so it has no last step")
         failed, i = self._case
         about = failed.about(i)
         if failed.says:  # the stepper shows the probe's code: with the values of this case in its sentence
@@ -243,7 +247,7 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
             return Verdict(item, "wrong", says=f"A function is asked for; you gave {_kind(answer)}.")
         visible = [p for p in item.probes if not p.hidden]
         with keep_last():  # a probe may record; `lab.why` must still refer to the student's recording
-            return judge(item, outputs=probe.run(visible, answer))
+            return judge(item, outputs=probe.run(visible, answer, SECONDS))
     try:
         return judge(item, plain.plain(answer))
     except plain.NotPlainError as error:

@@ -24,6 +24,8 @@ from . import plain
 
 FORMAT, VERSION = "autograd-lab-items", 1
 KINDS = ("predict", "number", "order", "engine", "code", "debug")
+STILL_RUNNING = "StillRunning"
+"""The name of the error of a case whose code did not end in time."""
 FOLDER = Path(__file__).parent / "items"
 
 
@@ -170,10 +172,12 @@ def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, st
             else "Look at the first one."
         )
     elif wanted and given and wanted != given:
-        says = (
-            f"{sum(right)} of {len(right)} are right; "
-            f"number {first} asks for {wanted}, and you gave {given}, {plain.show(answer[first - 1])}."
-        )
+        value = plain.show(answer[first - 1])
+        if tuple_wanted := wanted == "a list":  # inside a list the course writes tuples: shapes, pairs
+            wanted = "a tuple"
+        says = f"{sum(right)} of {len(right)} are right; number {first} asks for {wanted}, and you gave {given}, {value}."
+        if tuple_wanted and given == "a number":
+            says += f" Python reads ({value}) as the number {value}; a tuple of one number needs the comma: ({value},)."
     share = item.points * sum(right) / len(right) if item.partial else 0.0
     return round(share, 2), says
 
@@ -202,7 +206,8 @@ def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
         score += 0 if bad else probe.points
     if not failed:
         return Verdict(item, "passed", score)
-    probe, i = min(failed, key=_burden)
+    stopped = [(p, i) for p, i in failed if is_still_running(outputs[p.names()[i]])]
+    probe, i = stopped[0] if stopped else min(failed, key=_burden)
     key, want = probe.names()[i], probe.expected[i]
     found = recognize(item, outputs)
     says = found.says if found else difference(probe.about(i), outputs[key], want)
@@ -235,12 +240,26 @@ def difference(about: str, got: Any, want: Any) -> str:
     if isinstance(got, dict) and "error" in got:
         if got["error"] == plain.NotPlainError.__name__:
             return f"{about}: {got['message']}."  # the check raised it, not the student's code
+        if is_still_running(got):
+            return still_running(about, got["message"])
         return f"{about}: your code raised {_first_sentence(plain.show(got))}."
     if isinstance(got, dict) and isinstance(want, dict) and got.get("shape") != want.get("shape"):
         return f"{about}: yours has shape {got.get('shape')}, it should be {want.get('shape')}."
     if isinstance(got, dict) and isinstance(want, dict) and got.keys() == want.keys():
         want = {key: want[key] for key in got}  # the files sort them; here both are in the same order
     return f"{about}: you gave {plain.show(got)}, it should be {plain.show(want)}."
+
+
+def is_still_running(got: Any) -> bool:
+    """Whether the result of a case says that its code was stopped."""
+    return isinstance(got, dict) and got.get("error") == STILL_RUNNING
+
+
+def still_running(about: str, after: str = "") -> str:
+    """What a student hears of code that was stopped."""
+    return (
+        f"{about}: your code was still running{after and ' '}{after}. Is there a loop in it that never ends?"
+    )
 
 
 def _first_sentence(message: str) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from autograd_lab.course import spoken
 from autograd_lab.course.student import INSTRUCTOR
 
 MAX_CELLS = 30
@@ -41,8 +42,10 @@ METADATA: dict[str, type] = {
     "points": int,  # the points of its graded items
 }
 
-# Where a number in Markdown is not a claim: code, options to choose from, link targets, versions.
-NOT_CLAIMS = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\(.*?\)|PyTorch \d[\d.]*\d", re.DOTALL)
+# Where a number in Markdown is not a claim: code, options to choose from, links, versions.
+NOT_CLAIMS = re.compile(
+    r"```.*?```|`[^`]*`|<!--.*?-->|\[(?:Exercises|Next:) \d\d|\]\(.*?\)|PyTorch \d[\d.]*\d", re.DOTALL
+)
 
 Cell = dict[str, Any]
 
@@ -60,6 +63,7 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
     prose = [(number, cell) for number, cell in cells if cell["cell_type"] == "markdown"]
     real = [
         *no_list_by_accident(prose),
+        *said_aloud(prose),
         *executed_in_order(code),
         *errors_only_where_announced(code),
         *nothing_excused(code),
@@ -95,6 +99,13 @@ def no_list_by_accident(prose: list[tuple[int, Cell]]) -> Iterator[str]:
         for line, after in itertools.pairwise(lines):
             if line.strip() and not _LISTED.match(line) and _STARTS.match(after):
                 yield f"cell {number}: Markdown makes a list or heading of the line {after[:40]!r}; break the line elsewhere"
+
+
+def said_aloud(prose: list[tuple[int, Cell]]) -> Iterator[str]:
+    """Prose as one would say it: no inversions, no words of laws (spoken.py)."""
+    for number, cell in prose:
+        for found in spoken.stiff(source(cell)):
+            yield f"cell {number}: nobody says {found}"
 
 
 # --- nbval's vacuous passes -----------------------------------------------------------------------

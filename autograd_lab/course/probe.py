@@ -6,15 +6,18 @@ import inspect
 import linecache
 import math
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from . import handed_out, plain
-from .items import Probe
+from .items import STILL_RUNNING, Probe, still_running
+from .timeout import StillRunning, within
 
 STUB = "# your code here"
 _OPEN = re.compile(r"\.\.\.\s*" + STUB)
@@ -38,24 +41,34 @@ def load(probe: Probe) -> Callable[..., Any]:
     return space[probe.name]
 
 
-def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
-    """{case: plain data} of some probes; an exception of the student's code is data too: {"error", "message"}."""
-    outputs = {}
+def run(probes: Iterable[Probe], answer: Any, seconds: float | None = None) -> dict[str, Any]:
+    """{case: plain data} of some probes; an exception of the student's code is data too: {"error", "message"}.
+
+    With `seconds`, a case during which the time of all of them ends is the last one, and its data say so.
+    """
+    outputs: dict[str, Any] = {}
+    end = None if seconds is None else time.monotonic() + seconds
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where warnings are errors, programs would behave differently
         for probe in probes:
             function = load(probe)
             for i, (key, case) in enumerate(zip(probe.names(), probe.cases, strict=True)):
                 try:
-                    outputs[key] = plain.plain(function(answer, *case))
+                    call = partial(_result, function, answer, case)
+                    outputs[key] = call() if end is None else within(max(0.1, end - time.monotonic()), call)
+                except StillRunning:
+                    stopped = {"error": STILL_RUNNING, "message": f"after {seconds:g} seconds"}
+                    return outputs | dict.fromkeys(probe.names()[i:], stopped)
                 except KeyboardInterrupt as stop:
-                    stop.args = (
-                        f"{probe.about(i)}: your code was still running. Is there a loop in it that never ends?",
-                    )
+                    stop.args = (still_running(probe.about(i)),)
                     raise
                 except Exception as error:  # any exception of the student's code is a result
                     outputs[key] = {"error": type(error).__name__, "message": _told(error)}
     return outputs
+
+
+def _result(function: Callable[..., Any], answer: Any, case: list[Any]) -> Any:
+    return plain.plain(function(answer, *case))
 
 
 def _told(error: Exception) -> str:

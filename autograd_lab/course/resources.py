@@ -17,12 +17,14 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from autograd_lab.course.contents import exercise_name
 from autograd_lab.course.student import FOLDERS, PRIVATE, student_copy
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -49,6 +51,50 @@ def course_files(root: Path) -> Iterator[Path]:
             source = path.suffix == ".py" and path.with_suffix(".ipynb").exists()
             if path.is_file() and not hidden and not source:
                 yield relative
+
+
+def students_name(file: Path) -> Path:
+    """The path that a course file has in a student's folder: an exercise is told apart from its notebook by its name."""
+    if file.parts[0] != "exercises" or file.suffix != ".ipynb":
+        return file
+    return file.with_name(exercise_name(file.stem) + file.suffix)
+
+
+def _with_students_names(text: str) -> str:
+    """A notebook whose links to exercises lead to the files in a student's folder."""
+    return re.sub(
+        r"(\.\./exercises/|\(exercises/)(\d\d_\w+)(?=\.ipynb)", lambda m: m[1] + exercise_name(m[2]), text
+    )
+
+
+def _at_home(notebook: str) -> str:
+    """A notebook with what JupyterLab would note in it when its kernel starts: a file that only was opened is not marked unsaved.
+
+    That is the name of the kernel and the version of this Python, which runs it. The built notebooks have neither.
+    """
+    try:
+        from ipykernel.ipkernel import IPythonKernel
+        from ipykernel.kernelspec import get_kernel_dict
+    except ImportError:
+        return notebook
+    content = json.loads(notebook)
+    noted = content["metadata"]
+    if "version" in noted.get("language_info", {"version": ""}):
+        return notebook
+    noted["language_info"] = dict(IPythonKernel.language_info)
+    noted["kernelspec"] = {
+        "name": "python3",
+        **{key: get_kernel_dict()[key] for key in ("display_name", "language")},
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _rename(work: Path, old: Path, new: Path, delivered: dict[str, Fingerprint]) -> None:
+    """Give a file of an earlier delivery, and what the list says of it, the name that it has now."""
+    if old.as_posix() not in delivered or (work / new).exists() or not (work / old).is_file():
+        return
+    (work / old).rename(work / new)
+    delivered[new.as_posix()] = delivered.pop(old.as_posix())
 
 
 class Fingerprint(NamedTuple):
@@ -86,10 +132,13 @@ def deliver(root: Path, work: Path) -> Delivery:
     if delivered is None:
         delivered, report.lost_list = {}, True
 
-    for relative in course_files(root):
-        content = (root / relative).read_bytes()
-        if relative.suffix == ".ipynb":
-            content = student_copy(content.decode()).encode()
+    for file in course_files(root):
+        content = (root / file).read_bytes()
+        relative = students_name(file)
+        if file.suffix == ".ipynb":
+            content = _at_home(_with_students_names(student_copy(content.decode()))).encode()
+        if relative != file:
+            _rename(work, file, relative, delivered)
         shipped = fingerprint(relative, content)
         target = work / relative
         key = relative.as_posix()

@@ -31,6 +31,8 @@ from pathlib import Path
 from typing import IO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from autograd_lab.course.contents import PREFIX
+
 from .archives import MOST_ENTRIES, open_archive, read_member
 from .model import CannotGradeError
 from .reading import (
@@ -141,7 +143,7 @@ class Shelf:
 
     def by_name(self, file: File) -> str:
         """The notebook whose name the file has, or ""."""
-        return self.names.get(_fold(file.stem), "")
+        return self.names.get(_released(file), "")
 
     def by_content(self, notebook: Notebook) -> str:
         """The notebook to which most of the cells belong, or ""."""
@@ -495,7 +497,7 @@ def _choose(book: str, candidates: list[tuple[File, tuple[str, ...]]]) -> tuple[
 
     def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, str]:
         file, _ = candidate
-        return not file.trouble, _fold(file.stem) == _fold(book), _mtime(file), file.name
+        return not file.trouble, _released(file) == _fold(book), _mtime(file), file.name
 
     ordered = sorted(candidates, key=rank, reverse=True)
     file, notes = ordered[0]
@@ -552,6 +554,11 @@ def moment(text: str, zone: tzinfo | None = None) -> datetime:
 def skipped(name: str) -> bool:
     """Whether a file or folder is not the student's own: hidden, or created by an operating system."""
     return name.startswith(".") or name in SKIPPED
+
+
+def _released(file: File) -> str:
+    """The name of a file as it was released, without what a student's copy has before it."""
+    return _fold(file.stem).removeprefix(PREFIX)
 
 
 def _fold(name: str) -> str:

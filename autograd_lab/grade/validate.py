@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from autograd_lab.course import feedback
+from autograd_lab.course.contents import PREFIX, exercise_name
 from autograd_lab.course.items import Item, Verdict, shipped
 from autograd_lab.course.resources import course_root
 
@@ -185,7 +186,8 @@ def find(notebooks: Sequence[str], students: Sequence[Path] | None) -> Iterator[
         if stem is None:
             raise CannotValidateError(f"the course has no exercise {text}.\n  It has: {', '.join(_stems())}")
         for folder in students:
-            path = folder / f"{stem}.ipynb"
+            path = folder / f"{exercise_name(stem)}.ipynb"
+            path = path if path.is_file() else folder / f"{stem}.ipynb"
             if not path.is_file():
                 raise CannotValidateError(
                     f"{folder} holds no {stem}.ipynb.\n  What to do: see what is in the folder"
@@ -206,6 +208,7 @@ def _stems() -> list[str]:
 
 def _stem(name: str) -> str | None:
     """The exercise that a file's name, or 04, belongs to."""
+    name = name.removeprefix(PREFIX)
     return next(
         (stem for stem in _stems() if name == stem or name.startswith(stem) or name == stem[:2]), None
     )

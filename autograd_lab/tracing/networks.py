@@ -14,6 +14,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from ..torchlike.autograd.function import BackwardCFunction
 from ..torchlike.autograd.node import Node
 from ..torchlike.autograd.saved import FREED, Packed
 from ..torchlike.autograd.variable import Variable
@@ -32,6 +33,7 @@ def of_trace(trace: Trace) -> Any:
     roots = {n for event in trace.events if event["k"] == "backward" for n in event["roots"]}
     used = {edge[0] for node in trace.nodes for edge in node["edges"] if edge}
     gradients = _gradients(trace)
+    passed = _passed(trace)
     for n, node in enumerate(trace.nodes):
         leaf = node["kind"] == "accumulate"
         t = node.get("tensor") if leaf else next(iter(node["outputs"]), None)
@@ -48,7 +50,7 @@ def of_trace(trace: Trace) -> Any:
             gradient=_shown(trace, gradients.get(n)),
         )
     for n, node in enumerate(trace.nodes):
-        known = {one["operand"]: _number(one) for one in node.get("jacobian", ())}
+        known = {one["operand"]: _number(one) for one in node.get("jacobian", ())} or passed.get(n, {})
         line = _line(trace, node.get("src"))
         for i, edge in enumerate(node["edges"]):
             if edge is not None:
@@ -60,8 +62,8 @@ def of_tensor(root: Any, frame: FrameType | None = None) -> Any:
     """The graph behind a tensor, as it is now; names and values are those of the variables of `frame`.
 
     The nodes are numbered from the operands to the results, so the root has the last number. The local derivatives come from
-    running each rule of the package once; a custom Function is never run, and nothing of PyTorch's. Raises what `lab.graph`
-    lists.
+    running each rule once, on a message of ones, the backward of a custom Function included; of PyTorch's nothing is run. Raises what
+    `lab.graph` lists.
     """
     _refuse(root)
     nodes = _results_last(root.grad_fn)
@@ -155,15 +157,11 @@ def _derivatives(
     for n in range(len(nodes) - 1, -1, -1):
         node = nodes[n]
         result = results.get((id(node), 0))
-        if result is None or not isinstance(node, Rule) or not node.plain:
+        if result is None:
             continue
-        if any(isinstance(t, Packed) for t in node.saved):  # its hook is the user's code
-            continue
-        values = node.unpack(False)
-        one: list[Any] = [None] * len(node.next_functions)
-        with suppress(NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # a rule that cannot be run
-            one = next(sent(node, [np.ones(*result)], values))
-        for i, ((to, nr), message) in enumerate(zip(node.next_functions, one, strict=False)):
+        for i, ((to, nr), message) in enumerate(
+            zip(node.next_functions, _asked(node, *result), strict=False)
+        ):
             if to is None or message is None:
                 continue
             message = np.asarray(message)
@@ -171,6 +169,28 @@ def _derivatives(
             if np.prod(result[0]) == message.size == 1:
                 derivatives[n, i] = message.item()
     return derivatives, {where: shape for where, (shape, _) in results.items()}
+
+
+def _asked(node: Any, shape: tuple[int, ...], dtype: Any) -> list[Any]:
+    """What a node sends for a message of ones, unrecorded: an array for each operand, or None; [] if it cannot be asked.
+
+    What was packed by a hook is the user's own: such a node is left alone. A custom Function is asked if it has one result, and
+    what its backward raises is its own affair.
+    """
+    ones = np.ones(shape, dtype)
+    if isinstance(node, BackwardCFunction):
+        function: Any = node  # `apply` fills its slots
+        kept = function._kept or ()
+        if len(function._infos) != 1 or any(one is not None and one.packed is not None for one in kept):
+            return []
+        with suppress(Exception):
+            messages = next(sent(node, [[ones]], ()))
+            return [m.detach().numpy() if isinstance(m, Variable) else m for m in messages]
+    elif isinstance(node, Rule) and node.plain and not any(isinstance(t, Packed) for t in node.saved):
+        values = node.unpack(False)
+        with suppress(NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # a rule that cannot be run
+            return next(sent(node, [ones], values))
+    return []
 
 
 def _tensors(
@@ -226,6 +246,20 @@ def _gradients(trace: Trace) -> dict[int, int | None]:
             found[accumulators[event["t"]]] = event["v"]
         elif event["k"] == "pop" and trace.nodes[event["n"]]["kind"] != "accumulate":
             found[event["n"]] = event["g"][0] if event["g"] else None
+    return found
+
+
+def _passed(trace: Trace) -> dict[int, dict[int, float]]:
+    """{custom Function: {operand: local derivative}} by what it has sent, divided by what came in: numbers both, and not 0."""
+    found: dict[int, dict[int, float]] = {}
+    for event in trace.events:
+        if event["k"] != "vjp" or trace.nodes[event["n"]]["kind"] != "function" or len(event["in"]) != 1:
+            continue
+        came = _shown(trace, event["in"][0])
+        for i, out in enumerate(event["out"]):
+            went = _shown(trace, out)
+            if isinstance(came, int | float) and isinstance(went, int | float) and came:
+                found.setdefault(event["n"], {}).setdefault(i, went / came)
     return found
 
 

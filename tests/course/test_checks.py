@@ -3,17 +3,21 @@
 import html
 import json
 import math
+import re
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.course import feedback, items, plain, probe, scores
-from autograd_lab.course.items import Item, Probe, Wrong, judge
+from autograd_lab.course import feedback, items, plain, probe, scores, timeout
+from autograd_lab.course.items import Item, Probe, Verdict, Wrong, judge
 from autograd_lab.tracing.recorder import last_recording
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -172,6 +176,27 @@ def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
         == "0 of 3 are right; number 1 asks for True or False, and you gave a number, 0."
     )
     assert judge(flags, [False, True, True]).says == "2 of 3 are right; look at number 3 first."
+
+
+@pytest.mark.parametrize("item_id", ["08.1", "09.1"])
+def test_a_number_in_place_of_a_tuple_is_told_of_tuples(item_id):
+    """Whichever of the answers it is, and whatever the others are."""
+    item = items.find(item_id)
+    for place, shape in enumerate(item.expected):
+        if len(shape) == 1:
+            answer = [tuple(one) for one in item.expected]
+            answer[place] = shape[0]
+            says = feedback.verdict_on(item, answer).says
+            assert "tuple" in says
+            assert "comma" in says
+            assert f"({shape[0]},)" in says
+            assert "list" not in says
+    answer = [*map(tuple, item.expected[:-1]), 7]
+    says = feedback.verdict_on(item, answer).says
+    assert says.endswith(
+        f"number {len(answer)} asks for a tuple, and you gave a number, 7. "
+        "Python reads (7) as the number 7; a tuple of one number needs the comma: (7,)."
+    )
 
 
 def test_code_is_judged_by_its_probes():
@@ -460,8 +485,104 @@ def test_progress_is_kept_in_a_file_and_never_falls(monkeypatch, tmp_path):
     lab.check("99.2")
     monkeypatch.setattr(scores, "_session", {})  # another kernel
     assert lab.progress().rows == [("99", 2, 4, 1, 2)]
-    assert repr(lab.progress()) == "99      2 of 4    points   1 of 2 items\nall     2 of 4    points"
+    assert repr(lab.progress()).splitlines() == [
+        "99  99  1 of 2 items     2 of 4 points, 3 more at grading",
+        "all 2 of 4 points, 3 more at grading: 7 in all",
+        "Next: 99.2",
+    ]
     assert json.loads((tmp_path / "progress.json").read_text())["items"]["99.1"]["tries"] == 3
+
+
+def test_progress_has_titles_and_says_what_is_next(monkeypatch):
+    shown = repr(lab.progress()).splitlines()
+    assert shown[4] == f"04  Backward, node by node    0 of {count('04')} items     0 {worth('04')}"
+    assert shown[-1] == "Next: 00.1 Count the operations, in exercises/exercise_00_start_here.ipynb"
+    page = lab.progress()._repr_html_()
+    link = re.search(r'<a href="\.\./([^"]+)">', page)[1]
+    assert link == "exercises/exercise_00_start_here.ipynb"
+    for item in items.shipped().values():
+        scores.note(judge(item, item.expected) if not item.probes else Verdict(item, "passed", item.points))
+    assert repr(lab.progress()).splitlines()[-1] == "Every item is passed."
+    assert "<a" not in lab.progress()._repr_html_()
+
+
+def count(number):
+    return sum(key.startswith(number) for key in items.shipped())
+
+
+def worth(number):
+    mine = [item for key, item in items.shipped().items() if key.startswith(number)]
+    later = sum(item.hidden_points for item in mine)
+    return f"of {sum(item.points for item in mine) - later:g} points, {later:g} more at grading"
+
+
+def never(body):
+    """A program that never ends, in one of several ways."""
+
+    def program(a):
+        while True:
+            try:
+                body()
+            except Exception:
+                continue
+
+    return program
+
+
+def stubborn(a):
+    while True:
+        try:  # noqa: SIM105
+            int("x")
+        except:  # noqa: E722 (what students write)
+            pass
+
+
+ENDLESS = {
+    "a loop": never(lambda: None),
+    "that sleeps": never(lambda: time.sleep(0.01)),
+    "that catches errors": never(lambda: 1 / 0),
+    "that catches everything": stubborn,
+    "of the engine": never(lambda: torch.tensor(1.0, requires_grad=True).exp().backward()),
+}
+
+
+@pytest.mark.parametrize("how", ENDLESS)
+def test_a_loop_that_never_ends_is_stopped_and_told_so_first(monkeypatch, how):
+    monkeypatch.setattr(feedback, "SECONDS", 0.3)
+    monkeypatch.setattr(items, "shipped", lambda: {"99.2": product_item()})
+    start = time.monotonic()
+    result = lab.check("99.2", ENDLESS[how])
+    assert time.monotonic() - start < 20  # a busy machine is slow, but not endless
+    assert repr(result).splitlines()[:2] == [
+        "99.2: not right yet, 0 of 2 points; 3 more points at grading",
+        "  Rows: your code was still running after 0.3 seconds. Is there a loop in it that never ends?",
+    ]
+    assert not result.steppable
+    with pytest.raises(ValueError, match="never ends"):
+        result.step()
+    assert torch.is_grad_enabled()
+    time.sleep(0.1)  # nothing is raised any more
+
+
+def test_a_loop_is_told_of_before_a_case_that_only_differs(monkeypatch):
+    """The smaller case is wrong, and the larger one never ends."""
+    monkeypatch.setattr(feedback, "SECONDS", 0.3)
+    program = never(lambda: None)
+    verdict = feedback.verdict_on(product_item(), lambda a: a if len(a) == 2 else program(a))
+    assert verdict.case == ("rows", 1)
+    assert "still running after 0.3 seconds" in verdict.says
+
+
+def test_code_that_ends_in_time_is_not_touched():
+    found = [timeout.within(5, lambda: sum(range(1000))) for _ in range(200)]
+    assert found == [499500] * 200
+    with pytest.raises(ZeroDivisionError):
+        timeout.within(5, lambda: 1 / 0)
+
+
+def test_the_time_that_is_stated_is_the_time_that_is_given():
+    assert feedback.SECONDS == 10
+    assert "more than ten seconds" in (ROOT / "exercises/README.md").read_text(encoding="utf-8")
 
 
 def test_a_progress_file_that_cannot_be_read_is_set_aside(tmp_path):

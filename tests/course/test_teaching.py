@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograd_lab import cli, lab
+from autograd_lab.course import contents
 from autograd_lab.course.ballots import BALLOTS
 from autograd_lab.course.items import shipped
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
@@ -37,6 +38,7 @@ def header(path):
     }
 
 
+STUDENTS = (ROOT / "exercises/README.md").read_text(encoding="utf-8")
 NOTEBOOKS = {path.name[:2]: header(path) for path in sorted((ROOT / "notebooks").glob("[0-9]*.py"))}
 EXERCISES = {path.name[:2]: header(path) for path in sorted((ROOT / "solutions").glob("[0-9]*.py"))}
 
@@ -85,7 +87,7 @@ def test_sections_named_are_sections_of_notebook_04():
     named = re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", section("90 minutes"))
     assert len(named) >= 4
     for title in named:
-        assert f"# ## {title}\n" in text
+        assert re.search(rf"^# ## {re.escape(title)}(: .*)?$", text, re.MULTILINE), title
 
 
 COMMANDS = [
@@ -195,6 +197,25 @@ def test_points_that_progress_can_show():
     )
     assert (seen, of) == (lab.progress().points[1], sum(item.points for item in shipped().values()))
     assert hidden == of - seen
+
+
+def test_the_students_readme_and_progress_agree_about_points():
+    all_, seen, hidden = map(
+        int, re.search(r"worth (\d+) points\. You see (\d+) of .* other (\d+) are", STUDENTS).groups()
+    )
+    shown = lab.progress()
+    assert (shown.points[1], shown.total) == (seen, all_)
+    assert hidden == all_ - seen
+    assert f"of {seen} points, {hidden} more at grading: {all_} in all" in repr(shown)
+    assert table(COURSE)[-1][-1] == str(all_)
+
+
+def test_titles_and_files_of_the_notebooks_have_one_source():
+    assert {number: notebook["title"] for number, notebook in NOTEBOOKS.items()} == contents.TITLES
+    for number, exercises in EXERCISES.items():
+        title = contents.TITLES[number]
+        assert exercises["title"] == f"Exercises: {title[0].lower()}{title[1:]}"
+        assert exercises["stem"] == NOTEBOOKS[number]["stem"] == contents.stem(number)
 
 
 # --- the README and docs/ -------------------------------------------------------------------------

@@ -104,6 +104,12 @@ def test_names_spelled_otherwise(top, name):
     assert find(top).submissions[0].notebook == c.BOOK
 
 
+def test_the_name_in_a_students_folder_is_the_released_one(top):
+    c.hand_in(top, "ada", c.document(), f"exercise_{NB}")
+    (one,) = find(top).submissions
+    assert (one.notebook, one.notes) == (c.BOOK, ())
+
+
 def test_of_two_files_the_released_name_counts(top):
     c.hand_in(top, "ada", c.document("exercises"), "04 (1).ipynb")
     old = c.hand_in(top, "ada", c.document())

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from jupyter_client.manager import KernelManager
 
-from autograd_lab.course import author, build, lint
+from autograd_lab.course import author, build, contents, lint
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 ROOT = Path(__file__).parents[2]
@@ -156,3 +156,68 @@ def test_each_misconception_has_one_home():
         assert item not in homes or homes[item] < where, (
             f"{item} is retested in {where} before its home {homes[item]}"
         )
+
+
+COURSE = [source for source in SOURCES if source.parent.name == "notebooks"]
+GENERIC = {
+    "Predict",
+    "Step",
+    "Modify",
+    "Make",
+    "Exit ticket",
+    "Debug",
+    "Build",
+    "Twice",
+    "Switches",
+    "The real thing",
+}
+"""Headings that say nothing of what is below them."""
+
+
+def texts(source):
+    cells = build.read_source(source)["cells"]
+    return [
+        c["source"]
+        for c in cells
+        if c["cell_type"] == "markdown" and "instructor" not in c["metadata"].get("tags", [])
+    ]
+
+
+@pytest.mark.parametrize("source", COURSE, ids=lambda s: s.stem)
+def test_a_notebook_opens_with_what_it_will_settle(source):
+    """A question, and often a program that is wrong, before anything else is said; the goals are in the metadata."""
+    opening = texts(source)[0].split("**Warm-up**")[0]
+    question = re.sub(r"^# .*|\*\*\d+ minutes.*", "", opening, flags=re.MULTILINE)
+    assert re.search(r"\*\*[^*]*\?\*\*", question.replace("`", "")), "no question in bold"
+    assert "After this notebook" not in opening
+
+
+@pytest.mark.parametrize("source", COURSE, ids=lambda s: s.stem)
+def test_a_notebook_ends_in_five_lines_a_picture_and_links(source):
+    last = texts(source)[-1]
+    _, end = last.split("## In five lines\n")
+    lines, picture, links = re.fullmatch(
+        r"\s*((?:\d\. .*\n(?:   .*\n)*)+)\n```text\n(.*?)```\n\n(.*)", end + "\n", re.DOTALL
+    ).groups()
+    assert re.findall(r"^(\d)\. ", lines, re.MULTILINE) == [*"12345"]
+    assert len(picture.splitlines()) >= 3
+    number = source.stem[:2]
+    wanted = [f"../exercises/{contents.stem(number)}.ipynb"]
+    following = f"{int(number) + 1:02d}"
+    wanted += [f"{contents.stem(following)}.ipynb"] if following in contents.TITLES else []
+    assert re.findall(r"\]\((.*?)\)", links) == wanted
+    for link in wanted:
+        assert (source.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize("source", COURSE, ids=lambda s: s.stem)
+def test_headings_say_what_is_below_them(source):
+    headings = [found for text in texts(source) for found in re.findall(r"^## (.*)", text, re.MULTILINE)]
+    assert [heading for heading in headings if heading in GENERIC] == []
+
+
+@pytest.mark.parametrize("source", COURSE, ids=lambda s: s.stem)
+def test_no_cell_lays_out_a_figure(source):
+    """Plots go through autograd_lab.course.plots: a cell shows its lesson."""
+    cells = build.read_source(source)["cells"]
+    assert [c["source"] for c in cells if c["cell_type"] == "code" and "plt." in c["source"]] == []

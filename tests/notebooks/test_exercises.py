@@ -134,6 +134,32 @@ def test_wrong_answers_are_caught_and_mutants_die(source, record_property):
         assert row.survivors == [], f"{row.item}: add a probe that notices, or list it as equivalent"
 
 
+DIAGNOSED = Path(__file__).with_name("diagnosed_mutants.txt")
+
+
+@pytest.mark.slow  # it runs every mutant of every item
+@each
+def test_a_diagnosis_is_true_of_every_program_that_gets_it(source):
+    """Other mistakes give the same numbers as a known one; what a student then hears must be true of them, too.
+
+    Nobody but a person can say whether it is. Each line of diagnosed_mutants.txt is a mutant, and what is said of it, that somebody
+    has read: where a line is missing here, read it against the mutant, reword the diagnosis or let a visible probe tell the
+    two apart, and only then run `python tests/notebooks/test_exercises.py`, which writes the file anew.
+    """
+    number = source.stem.split("_")[0]
+    known = [line for line in DIAGNOSED.read_text(encoding="utf-8").splitlines() if line.startswith(number)]
+    assert diagnosed(sheet(source)) == known
+
+
+def diagnosed(sheet):
+    return [
+        f"{draft.item.id} | {name} | {says}"
+        for draft in sheet.drafts
+        if draft.item.probes
+        for name, says in bank.diagnosed_mutants(sheet, draft)
+    ]
+
+
 @each
 def test_doing_nothing_earns_nothing(source):
     """Neither the code as it was handed out nor a program that only returns something passes a single probe."""
@@ -177,3 +203,8 @@ def test_times_are_taken_of_every_answer(capsys):
     assert head.split() == ["item", "answers", "slowest"]
     counted = {row.split()[0]: int(row.split()[1]) for row in rows}
     assert counted == {d.item.id: 1 + len(d.right) + len(d.wrong) for d in sheet(SOURCES[0]).drafts}
+
+
+if __name__ == "__main__":
+    lines = [line for source in SOURCES for line in diagnosed(sheet(source))]
+    DIAGNOSED.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -207,6 +207,11 @@ def a_number_is_stated_but_not_asserted(book):
     book["cells"][2] = markdown("The sum is 144.")
 
 
+@breaks("cell 3: nobody says 'At the node waits': the subject comes last")
+def a_sentence_begins_at_its_end(book):
+    book["cells"][2] = markdown("Read this. At the node waits the second message.")
+
+
 @breaks('no "autograd_lab" block')
 def there_is_no_metadata_block(book):
     del book["metadata"]["autograd_lab"]
@@ -249,6 +254,7 @@ def test_each_break_is_found_and_named(name):
 def test_every_rule_is_broken_by_some_fixture(monkeypatch):
     """Take a rule out of the lint, and some fixture above must go unnoticed."""
     rules = [
+        "said_aloud",
         "executed_in_order",
         "errors_only_where_announced",
         "nothing_excused",

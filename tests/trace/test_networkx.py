@@ -279,7 +279,7 @@ def test_a_graph_is_asked_for_without_a_trace_of_it():
     assert x.grad.item() == pytest.approx(4 * (1 - math.tanh(4) ** 2), rel=1e-4)
 
 
-def test_code_of_the_users_is_not_run():
+def test_hooks_are_not_run_and_what_a_function_raises_is_left_out():
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -301,6 +301,65 @@ def test_code_of_the_users_is_not_run():
     kinds = {data["label"]: data["kind"] for _, data in graph.nodes(data=True)}
     assert kinds == {"x": "leaf", "h": "operation", "SquareBackward": "Function", "loss": "operation"}
     assert [d for *_, d in sorted(graph.edges(keys=True, data="derivative"))] == [None, None, None, 2]
+
+
+class Scaled(torch.autograd.Function):
+    """k * a * a * b, for a number k."""
+
+    asked: list[float] = []  # noqa: RUF012 (the tests look into it)
+
+    @staticmethod
+    def forward(ctx, a, k, b):
+        ctx.save_for_backward(a, b)
+        ctx.k = k
+        return k * a * a * b
+
+    @staticmethod
+    def backward(ctx, g):
+        Scaled.asked.append(g.item())
+        a, b = ctx.saved_tensors
+        return g * 2 * ctx.k * a * b, None, g * ctx.k * a * a
+
+
+def with_a_function():
+    x, y = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    return x, y, Scaled.apply(x * y, 5.0, y + 0) * 7
+
+
+def test_the_derivatives_of_a_function_are_those_of_its_backward():
+    """Live: asked once, with 1, and nothing else is changed; the paths through it add up, too."""
+    x, y, loss = with_a_function()
+    Scaled.asked.clear()
+    graph = lab.graph(loss)
+    assert Scaled.asked == [1]
+    assert (x.grad, y.grad) == (None, None)
+    of = {data["label"]: n for n, data in graph.nodes(data=True)}
+    node = of["ScaledBackward"]
+    assert [d for *_, d in graph.out_edges(node, data="derivative")] == [2 * 5 * 6 * 2, 5 * 6 * 6]
+    loss.backward()
+    assert (sum(products(graph, of["x"])), sum(products(graph, of["y"]))) == (x.grad, y.grad)
+
+
+def test_in_a_recording_they_are_what_it_sent():
+    with lab.record() as trace:
+        x, y, loss = with_a_function()
+        loss.backward()
+    Scaled.asked.clear()
+    graph = trace.to_networkx()
+    assert Scaled.asked == []
+    of = {data["label"]: n for n, data in graph.nodes(data=True)}
+    assert sum(products(graph, of["x"])) == pytest.approx(x.grad.item())
+    assert sum(products(graph, of["y"])) == pytest.approx(y.grad.item())
+
+
+def test_asking_a_function_is_not_an_event():
+    kinds = []
+    for ask in (lab.graph, lambda loss: None):
+        with lab.record() as trace:
+            ask(with_a_function()[2])
+        kinds.append([event["k"] for event in trace])
+    assert kinds[0] == kinds[1]
+    assert torch.is_grad_enabled()
 
 
 def test_labels_are_told_apart():

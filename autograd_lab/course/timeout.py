@@ -1,0 +1,69 @@
+"""A limit of time for a student's code that runs in the student's own kernel: a check must end even if the code does not.
+
+Python has no call that stops another one. A second thread raises an exception in the first one, between two of its
+instructions: that works on every system, Windows included, where there are no timers that send signals. A single call that
+does not come back to Python, such as one long sleep, is stopped only after it has returned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any
+
+AGAIN = 0.05  # seconds until the exception is raised once more: a bare `except:` around a part of the loop catches one
+
+
+class StillRunning(BaseException):
+    """The time is over, and the code still runs."""
+
+
+def within(seconds: float, call: Callable[[], Any]) -> Any:
+    """The result of `call()`. Raises StillRunning if it takes longer than `seconds`."""
+    watch = _Watch(seconds)
+    try:
+        watch.start()
+        try:
+            return call()
+        finally:
+            watch.stop()
+    finally:
+        watch.stop()  # again: the exception may have come while the watch was being stopped
+
+
+class _Watch(threading.Thread):
+    """Waits beside the code, and interrupts it."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(daemon=True)
+        self.seconds = seconds
+        self.watched = threading.get_ident()
+        self.ended = threading.Event()
+        self.lock = threading.Lock()
+
+    def run(self) -> None:
+        wait = self.seconds
+        while not self.ended.wait(wait):
+            wait = AGAIN
+            with self.lock:
+                if not self.ended.is_set():
+                    _raise_in(self.watched, StillRunning)
+
+    def stop(self) -> None:
+        """After this nothing is raised any more, nor is anything still to be raised."""
+        while True:
+            try:
+                with self.lock:
+                    self.ended.set()
+                _raise_in(self.watched, None)
+                return
+            except StillRunning:
+                continue
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise `error` in a thread at its next instruction; None takes back what has not been raised yet."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
+    )

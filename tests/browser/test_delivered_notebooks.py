@@ -1,0 +1,72 @@
+"""The notebooks as students get them, opened in JupyterLab: none is marked unsaved, tabs have names of their own, links lead on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labserver import REPO, Lab, Notebook
+from playwright.sync_api import Browser, Page
+
+from autograd_lab.course.resources import deliver
+
+
+@pytest.fixture(scope="module")
+def delivered(lab: Lab) -> Iterator[Lab]:
+    """A working folder inside the lab's, as `autograd-lab` makes it."""
+    deliver(REPO, lab.folder)
+    yield lab
+    for name in ("notebooks", "exercises", ".autograd_lab"):
+        shutil.rmtree(lab.folder / name)
+
+
+def opened(browser: Browser, lab: Lab, path: Path, page: Page | None) -> Notebook:
+    """A notebook whose kernel runs, a moment later."""
+    nb = (
+        Notebook.open_file(browser, lab, path)
+        if page is None
+        else Notebook._open_beside(page, lab, path, "Light", (1280, 800))
+    )
+    nb.page.wait_for_timeout(1000)  # nothing is waited for: what must not happen
+    return nb
+
+
+CURRENT = "window.jupyterapp.shell.currentWidget"
+
+
+@pytest.mark.slow  # thirty notebooks, each with its kernel
+def test_a_notebook_that_was_only_opened_is_not_marked_unsaved(browser, delivered):
+    page, unsaved, names = None, [], []
+    paths = [
+        *(delivered.folder / "notebooks").glob("*.ipynb"),
+        *(delivered.folder / "exercises").glob("*.ipynb"),
+    ]
+    assert len(paths) == 30
+    for path in sorted(paths):
+        page = opened(browser, delivered, path, page).page
+        names.append(page.evaluate(f"{CURRENT}.title.label"))
+        if page.evaluate(f"{CURRENT}.context.model.dirty"):
+            unsaved.append(path.name)
+        page.evaluate(f"{CURRENT}.sessionContext.shutdown()")
+    page.context.close()
+    assert unsaved == []
+    assert len({name[:8] for name in names if name.startswith("exercise")}) == 1
+    assert len(set(names)) == 30
+
+
+def test_the_links_at_the_end_open_the_exercises_and_the_next_notebook(browser, delivered):
+    nb = opened(browser, delivered, delivered.folder / "notebooks" / "04_backward_node_by_node.ipynb", None)
+    nb.page.evaluate(f"{CURRENT}.content.scrollToItem({CURRENT}.content.widgets.length - 1, 'end')")
+    labels = []
+    for name in ("Exercises 04", "Next: 05"):
+        nb.page.evaluate(
+            "window.jupyterapp.shell.activateById([...window.jupyterapp.shell.widgets('main')][0].id)"
+        )
+        nb.page.get_by_role("link", name=name).last.click()
+        nb.page.wait_for_function("before => window.jupyterapp.shell.currentWidget?.title.label !== before",
+                                  arg="04_backward_node_by_node.ipynb")  # fmt: skip
+        labels.append(nb.page.evaluate(f"{CURRENT}.title.label"))
+    nb.page.context.close()
+    assert labels == ["exercise_04_backward_node_by_node.ipynb", "05_who_keeps_a_gradient.ipynb"]

@@ -49,7 +49,7 @@ export function strip(item, x, y, w, hgt) {
     `<rect x="${(x0 + i * cw).toFixed(1)}" y="${(y0 + j * ch).toFixed(1)}" width="${cw.toFixed(1)}" height="${ch.toFixed(1)}" style="fill:${shade(v, top)}"/>`).join("")).join("");
 }
 
-export const shape = (dims) => (dims.length > 1 ? dims.join("\u00d7") : `[${dims.join(", ")}]`);
+export const shape = (dims) => (dims.length > 1 ? dims.join("\u00d7") : dims[0] === 1 ? "1 number" : `${dims[0]} numbers`);
 
 /** A value in a few characters: up to four numbers, of more how many (frames.in_brief). */
 export function brief(film, v) {
@@ -104,7 +104,7 @@ export function numbers(grid, { label, columns, names, corner = "", foot, footNa
 /** All that the trace holds of an array: its numbers, or a corner of them and what is known of the whole. */
 export function everything(item, name) {
   const grid = rows(item.data), all = item.shape.reduce((a, b) => a * b, 1), cols = grid[0]?.length ?? 0, part = all > grid.length * cols;
-  const facts = [`shape ${shape(item.shape)}, ${all} elements`];
+  const facts = [item.shape.length > 1 ? `shape ${shape(item.shape)}, ${all} elements` : shape(item.shape)];
   for (const key of ["min", "max", "mean"]) if (item[key] != null) facts.push(`${key} ${number(item[key])}`);
   if (item.nan) facts.push(`${item.nan} nan`);
   if (item.inf) facts.push(`${item.inf} inf`);

@@ -21,18 +21,18 @@ class StillRunning(BaseException):
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:
     """The result of `call()`. Raises StillRunning if it takes longer than `seconds`."""
-    watch = _Watch(seconds)
+    alarm = _Alarm(seconds)
     try:
-        watch.start()
+        alarm.start()
         try:
             return call()
         finally:
-            watch.stop()
+            alarm.stop()
     finally:
-        watch.stop()  # again: the exception may have come while the watch was being stopped
+        alarm.stop()  # again: the exception may have come while the alarm was being stopped
 
 
-class _Watch(threading.Thread):
+class _Alarm(threading.Thread):
     """Waits beside the code, and interrupts it."""
 
     def __init__(self, seconds: float) -> None:

@@ -5,6 +5,7 @@ made (`priority`). The classes of nodes are the rules themselves (see rules/): `
 """
 
 import itertools
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from .tensor import NO_EDGE, Tensor, bump_version, new, pair_of, version_of, wra
 count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
-_first_of_all = itertools.count(-(2**62)).__next__
 LEAVES = -(2**61)
 """The priorities of leaves lie below this number, all others above: a leaf is served at once."""
 
@@ -215,7 +215,8 @@ class AccumulateGrad(Node):
     versions = broadcast = None
     kind = "accumulate"
     # Read when it becomes ready: the first to be ready is the first to run.
-    priority = property(lambda _: _first_of_all())
+    # `next(counter, node)` counts up; the node would be the default if the counter ended.
+    priority = property(partial(next, itertools.count(-(2**62))))
 
     def __init__(self, leaf):
         self.variable, self.hooks = leaf, None

@@ -217,7 +217,7 @@ class Tensor(Variable):
         create_graph  record the pass itself, for second derivatives
         inputs        only these leaves (or computed tensors) get a gradient
         """
-        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        autograd.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def retain_grad(self):
         """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,7 @@ class _Alarm(threading.Thread):
         self.watched = threading.get_ident()
         self.ended = threading.Event()
         self.lock = threading.Lock()
+        self.raised = False
 
     def run(self) -> None:
         wait = self.seconds
@@ -48,22 +50,31 @@ class _Alarm(threading.Thread):
             wait = AGAIN
             with self.lock:
                 if not self.ended.is_set():
+                    self.raised = True
                     _raise_in(self.watched, StillRunning)
 
     def stop(self) -> None:
         """After this nothing is raised any more, nor is anything still to be raised."""
+        over = False
         while True:
             try:
                 with self.lock:
                     self.ended.set()
-                _raise_in(self.watched, None)
+                if (
+                    self.raised and not over
+                ):  # the last one may be on its way: it is called once more, and met here
+                    _raise_in(self.watched, StillRunning)
+                    while True:
+                        time.sleep(0)
                 return
             except StillRunning:
-                continue
+                over = self.ended.is_set()
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise `error` in a thread at its next instruction; None takes back what has not been raised yet."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
-    )
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise `error` in a thread at its next instruction, instead of one that has not been raised yet.
+
+    Python can also take one back (with NULL), but then 3.11 goes on looking for it for ever, and hangs in the next function that is
+    traced or profiled.
+    """
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

@@ -4,6 +4,8 @@ import html
 import json
 import math
 import re
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -658,3 +660,32 @@ def test_a_stepper_with_slips_is_a_wrong_answer_with_its_diagnosis():
         "not complete yet.",
         "  Your first tries count. For a new round press Once more in the stepper.",
     ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["1 + 1", "while True:\n    pass", "while True:\n    try:\n        pass\n    except:\n        pass"],
+)
+def test_after_a_check_functions_can_be_traced(code):
+    """Python 3.11 hung for ever in the next traced function if the alarm took back an exception."""
+    program = f"""
+import subprocess
+import sys
+from autograd_lab.course import timeout
+for _ in range(20):
+    try:
+        timeout.within(0.05, lambda: exec({code!r}))
+    except timeout.StillRunning:
+        pass
+def f():
+    return 1
+for install in sys.settrace, sys.setprofile:
+    install(lambda *about: None)
+    f()
+    install(None)
+print("went on")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+    assert done.stdout == "went on\n", done.stderr

@@ -93,17 +93,14 @@ def floods() -> dict[str, Callable[[Path], None]]:
         return lambda home: (home / name).write_bytes(data()) and None
 
     for i, (what, content) in enumerate(CONTENTS.items()):
-        container = ("notebook", "archive with a notebook", "many files")[
-            i % 3
-        ]  # what is read is the same bytes
-        if container == "notebook":
+        if i % 3 == 0:  # the container makes no difference to them: each content in one of the three
             made[f"notebook of {what}"] = notebook(content)
-        elif container == "many files":
-            made[f"many files of {what}"] = _several(content)
-        else:
+        elif i % 3 == 1:
             made[f"archive with a notebook of {what}"] = notebook(
                 lambda c=content: archive(iter([(NAME, c())]))
             )
+        else:
+            made[f"many files of {what}"] = _several(content)
     for what, number, size in (("empty", 30_000, 0), ("small", 1_900, 20_000), ("long", 12, 49 * MB)):
         body = EMPTY + b" " * size
         many = [(f"{i:05}.ipynb", body) for i in range(number)]

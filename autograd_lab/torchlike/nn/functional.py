@@ -13,17 +13,7 @@ from ..autograd.variable import wrap
 from ..creation import follow
 from ..dtypes import ALL
 from ..interface.publish import publish
-from ..ops import (
-    activations,
-    attention,
-    composed,
-    draws,
-    losses,
-    normalization,
-    pooling,
-    products,
-    reductions,
-)
+from ..ops import activations, attention, composed, draws, losses, normalization, pooling, products
 from ..ops.convolution import (
     FILTERED,
     RESAMPLING,
@@ -996,7 +986,7 @@ def cross_entropy(
         return _cross_entropy_of_probabilities(
             input, target, weight, ignore_index, reduction, label_smoothing, class_dim
         )
-    log_p = reductions.log_softmax(input, class_dim)
+    log_p = losses.log_softmax(input, class_dim)
     if label_smoothing > 0.0:
         return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, class_dim)
     return losses.nll_loss_nd(log_p, target, weight, reduction, ignore_index)

@@ -19,6 +19,7 @@ from . import activations
 from . import array_or_tensor as both
 from .comparison import NoDerivative
 from .general import GeneralRule, call
+from .reductions import log_softmax
 from .rule import FUNCTIONS, RULES, Rule, function
 from .scalars import over
 
@@ -1024,4 +1025,4 @@ def _margins(rows, target, weight, margin):
     return m, w
 
 
-__all__ = ["call", "nll_loss", "nll_loss_nd"]
+__all__ = ["call", "log_softmax", "nll_loss", "nll_loss_nd"]

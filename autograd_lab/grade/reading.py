@@ -14,6 +14,7 @@ import json
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -126,7 +127,8 @@ def main() -> int:
     except ModuleNotFoundError:  # on Windows only the time is limited
         pass
     else:
-        resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+        with suppress(ValueError, OSError):  # macOS may refuse this limit
+            resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
         signal.setitimer(signal.ITIMER_PROF, LIMIT_SECONDS)  # its signal ends the process
     told: dict[str, Any]
     try:

@@ -769,6 +769,24 @@ def _head(queue: list[tuple[int, int, int]]) -> Record:
 
 
 @lru_cache(maxsize=100)
+def results_last(root: Any) -> list[Any]:
+    """The nodes behind `root`, each after all nodes that it leads to."""
+    order: list[Any] = []
+    seen = {id(root)}
+    stack = [(root, iter(root.next_functions))]
+    while stack:
+        node, edges = stack[-1]
+        for to, _ in edges:
+            if to is not None and id(to) not in seen:
+                seen.add(id(to))
+                stack.append((to, iter(to.next_functions)))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order
+
+
 def name_of(dtype: Any) -> str:
     """`dtype.name`, which NumPy builds anew each time."""
     return str(dtype.name)

@@ -19,6 +19,7 @@ from ..torchlike.autograd.node import Node
 from ..torchlike.autograd.saved import FREED, Packed
 from ..torchlike.autograd.variable import Variable
 from ..torchlike.ops.rule import Rule
+from .builder import results_last
 from .jacobian import sent
 from .names import Names
 from .trace import Record, Trace
@@ -66,7 +67,7 @@ def of_tensor(root: Any, frame: FrameType | None = None) -> Any:
     `lab.graph` lists.
     """
     _refuse(root)
-    nodes = _results_last(root.grad_fn)
+    nodes = results_last(root.grad_fn)
     freed = next((node for node in nodes if getattr(node, "saved", None) is FREED), None)
     if freed is not None:
         raise RuntimeError(
@@ -122,24 +123,6 @@ def _refuse(root: Any) -> None:
 def _is_operation(node: Any) -> bool:
     """Whether a node is one of an operation, and not of a custom Function: one of PyTorch's says so by its class."""
     return node.kind == "op" if isinstance(node, Node) else not hasattr(node, "saved_tensors")
-
-
-def _results_last(root: Any) -> list[Any]:
-    """The nodes behind `root`, each after all nodes that it leads to."""
-    order: list[Any] = []
-    seen = {id(root)}
-    stack = [(root, iter(root.next_functions))]
-    while stack:
-        node, edges = stack[-1]
-        for to, _ in edges:
-            if to is not None and id(to) not in seen:
-                seen.add(id(to))
-                stack.append((to, iter(to.next_functions)))
-                break
-        else:
-            order.append(node)
-            stack.pop()
-    return order
 
 
 def _derivatives(

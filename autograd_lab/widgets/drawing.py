@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograd_lab.tracing import Trace
-from autograd_lab.tracing.builder import encode
+from autograd_lab.tracing.builder import encode, results_last
 from autograd_lab.tracing.scopes import SEPARATOR
 from autograd_lab.tracing.trace import Record
 
@@ -86,7 +86,7 @@ def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
 def _graph(root: Any, names: Mapping[int, str]) -> Trace:
     """A trace that has the nodes and edges behind `root`, and only the tensors that can still be reached."""
     trace = Trace("graph")
-    nodes = _bottom_up(root.grad_fn)
+    nodes = results_last(root.grad_fn)
     number = {id(node): n for n, node in enumerate(nodes)}
     for n, node in enumerate(nodes):
         edges = [None if to is None else [number[id(to)], nr] for to, nr in node.next_functions]
@@ -155,24 +155,6 @@ def _common_module(names: list[str]) -> str:
             break
         shared.append(pieces[0])
     return ".".join(shared)
-
-
-def _bottom_up(root: Any) -> list[Any]:
-    """The nodes reachable from `root`, each after all nodes that it leads to."""
-    order: list[Any] = []
-    seen = {id(root)}
-    stack = [(root, iter(root.next_functions))]
-    while stack:
-        node, edges = stack[-1]
-        for to, _ in edges:
-            if to is not None and id(to) not in seen:
-                seen.add(id(to))
-                stack.append((to, iter(to.next_functions)))
-                break
-        else:
-            order.append(node)
-            stack.pop()
-    return order
 
 
 def _tensor(trace: Trace, tensor: Any, name: str, leaf: bool) -> int:

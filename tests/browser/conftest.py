@@ -10,12 +10,14 @@ Without one the tests here are skipped, and say so; under CI they fail.
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import labserver
 import pytest
+from bare import Bare
 from labserver import Lab
 from playwright.sync_api import Browser, expect, sync_playwright
 
@@ -95,3 +97,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     if Running.lab is None:
         Running.lab = Running.ends.enter_context(labserver.serve(tmp_path_factory.mktemp("lab")))
     return Running.lab
+
+
+@pytest.fixture
+def bare(browser: Browser) -> Iterator[Callable[..., Bare]]:
+    made: list[Bare] = []
+
+    def make(**options: Any) -> Bare:
+        made.append(Bare(browser, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        errors = list(one.errors)
+        one.context.close()
+        assert not errors

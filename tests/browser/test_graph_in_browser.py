@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from test_views_in_browser import Bare
+from bare import Bare
+from playwright.sync_api import Page, expect
 
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace
 
 tensor = torch.tensor
-
-
-@pytest.fixture
-def bare(browser: Browser) -> Iterator[Callable[..., Bare]]:
-    made: list[Bare] = []
-
-    def make(**options: Any) -> Bare:
-        made.append(Bare(browser, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        errors = list(one.errors)
-        one.context.close()
-        assert not errors
 
 
 def first_pass() -> Trace:

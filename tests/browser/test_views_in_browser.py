@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from typing import Any
-
 import labserver  # noqa: F401 - puts the hand-made traces on the path
 import pytest
 import samples
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace, narrate, state
 from autograd_lab.tracing.rules import number
-from autograd_lab.widgets.front import front_end, style
 
 SIZES = [(1024, 768), (1280, 800), (1920, 1080)]
-
-
-class Bare:
-    """A widget on a page of its own, with a model of a few lines in place of Jupyter's."""
-
-    def __init__(self, browser: Browser, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
-        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-        self.page: Page = self.context.new_page()
-        self.errors: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.theme = "false" if dark else "true"
-
-    def show(self, widget: Any) -> Page:
-        data = {name: getattr(widget, name) for name in widget.keys if name.startswith("_") or name in ("position", "by", "sync", "mode", "level")}  # fmt: skip
-        data = {name: value for name, value in data.items() if name not in ("_esm", "_css")}
-        front = front_end().replace("export default", "const widget =")
-        self.page.set_content(
-            f'<!doctype html><style>{style()}</style><body data-jp-theme-light="{self.theme}"><div id="root"></div>'
-            f"<script type=module>{front}\nconst data = {json.dumps(data, default=str)};\nwindow.data = data;\n"
-            "await widget.render({ model: { get: (k) => data[k], set: (k, v) => { data[k] = v; }, on() {}, off() {}, save_changes() {}, send() {} },"
-            ' el: document.getElementById("root") });</script>'
-        )
-        self.page.wait_for_selector(".agl-say")
-        return self.page
-
-
-@pytest.fixture
-def bare(browser: Browser) -> Iterator[Any]:
-    made: list[Bare] = []
-
-    def make(**options: Any) -> Bare:
-        made.append(Bare(browser, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        errors = list(one.errors)
-        one.context.close()
-        assert not errors
 
 
 def layers() -> Trace:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from test_views_in_browser import bare, find, layers  # noqa: F401 - bare is a fixture
+from test_views_in_browser import find, layers
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -48,7 +48,7 @@ def made(x):
     return x * x
 
 
-def test_both_lit_lines_are_in_view(bare):  # noqa: F811
+def test_both_lit_lines_are_in_view(bare):
     """Also where they are far from each other, and where they stand in two listings."""
     for size in [(1024, 700), (1440, 900)]:
         trace = long_program()
@@ -70,7 +70,7 @@ def test_both_lit_lines_are_in_view(bare):  # noqa: F811
         expect(code.locator(".agl-elsewhere")).to_be_visible()
 
 
-def test_a_line_of_another_listing_is_repeated(bare):  # noqa: F811
+def test_a_line_of_another_listing_is_repeated(bare):
     file = "/panels/other.py"
     program = "y.backward()\n"
     linecache.cache[file] = len(program), None, [program], file
@@ -82,7 +82,7 @@ def test_a_line_of_another_listing_is_repeated(bare):  # noqa: F811
     expect(page.locator(".agl-elsewhere")).to_contain_text("return x * x")
 
 
-def test_the_code_takes_the_height_that_it_needs(bare):  # noqa: F811
+def test_the_code_takes_the_height_that_it_needs(bare):
     page = bare(size=(1440, 900)).show(lab.step(long_program()))
     tall = page.evaluate("document.querySelector('.agl-code').clientHeight")
     side = page.evaluate("document.querySelector('.agl-side').clientHeight")
@@ -94,7 +94,7 @@ def test_the_code_takes_the_height_that_it_needs(bare):  # noqa: F811
     assert code[0] == code[1]  # all of a short program
 
 
-def test_a_chosen_node_is_shown_in_full(bare):  # noqa: F811
+def test_a_chosen_node_is_shown_in_full(bare):
     """Its rule with numbers, saved values, line, what it waits for and who waits for it; a step goes on."""
     trace = diamond()
     k = find(trace, "vjp", "mul")
@@ -115,7 +115,7 @@ def test_a_chosen_node_is_shown_in_full(bare):  # noqa: F811
     expect(rule.locator(".agl-picked")).to_have_count(0)
 
 
-def test_a_chosen_edge_says_what_it_carries(bare):  # noqa: F811
+def test_a_chosen_edge_says_what_it_carries(bare):
     trace = diamond()
     page = bare().show(lab.step(trace).last())
     page.locator(".agl-b[data-s~=sent] .agl-pill").first.click()
@@ -126,7 +126,7 @@ def test_a_chosen_edge_says_what_it_carries(bare):  # noqa: F811
     expect(rule.locator(".agl-picked")).to_have_count(0)
 
 
-def test_choosing_by_keyboard(bare):  # noqa: F811
+def test_choosing_by_keyboard(bare):
     page = bare().show(lab.step(diamond()).last())
     page.locator(".agl-svg").focus()
     page.keyboard.press("]")
@@ -145,7 +145,7 @@ PANELS = {
 
 
 @pytest.mark.parametrize("size", [(1024, 700), (1440, 900)], ids=lambda s: f"{s[0]}x{s[1]}")
-def test_panels_join_level_by_level(bare, size):  # noqa: F811
+def test_panels_join_level_by_level(bare, size):
     trace = layers()
     page = bare(size=size).show(lab.step(trace, position=find(trace, "node", "tanh"), level="simple"))
     control = page.get_by_label("How much to show")
@@ -162,7 +162,7 @@ def test_panels_join_level_by_level(bare, size):  # noqa: F811
         assert page.evaluate("document.querySelector('.agl-code').scrollWidth") > 0
 
 
-def test_a_level_changes_neither_model_nor_position(bare):  # noqa: F811
+def test_a_level_changes_neither_model_nor_position(bare):
     trace = layers()
     page = bare().show(lab.step(trace, position=20, level="saved"))
     before = page.evaluate("JSON.stringify(window.data)")
@@ -173,7 +173,7 @@ def test_a_level_changes_neither_model_nor_position(bare):  # noqa: F811
     assert page.locator(".agl-say").inner_text() == words
 
 
-def test_in_the_simple_level_a_step_is_a_node(bare):  # noqa: F811
+def test_in_the_simple_level_a_step_is_a_node(bare):
     """Three operations, there and back, in at most twelve steps."""
     trace = three_operations()
     page = bare().show(lab.step(trace, level="simple"))
@@ -185,7 +185,7 @@ def test_in_the_simple_level_a_step_is_a_node(bare):  # noqa: F811
     expect(page.locator(".agl-count")).to_have_text(f"{len(trace)} / {len(trace)}")
 
 
-def test_an_input_stays_in_reach_in_the_simple_level(bare):  # noqa: F811
+def test_an_input_stays_in_reach_in_the_simple_level(bare):
     page = bare().show(lab.step(made, torch.tensor(3.0, requires_grad=True), level="simple"))
     expect(page.get_by_role("button", name=re.compile("Change x"))).to_be_visible()
 
@@ -261,7 +261,7 @@ STOPPED = {
 
 @pytest.mark.parametrize("level", ["simple", "all"])
 @pytest.mark.parametrize("program", STOPPED, ids=lambda f: f.__name__)
-def test_a_program_that_stops_before_backward_is_an_error_with_advice(bare, program, level):  # noqa: F811
+def test_a_program_that_stops_before_backward_is_an_error_with_advice(bare, program, level):
     with contextlib.suppress(Exception), lab.record() as trace:
         program()
     page = bare(size=(1024, 700)).show(lab.step(trace, level=level).last())
@@ -293,7 +293,7 @@ def training(turns: int = 4) -> Trace:
 
 
 @pytest.mark.parametrize("size", [(1024, 700), (1440, 900)], ids=lambda s: f"{s[0]}x{s[1]}")
-def test_a_training_loop_is_watched_by_iterations(bare, size):  # noqa: F811
+def test_a_training_loop_is_watched_by_iterations(bare, size):
     stepper = lab.step(training())
     begins = stepper.film["turns"]
     page = bare(size=size).show(stepper.goto(begins[0]))
@@ -315,7 +315,7 @@ def test_a_training_loop_is_watched_by_iterations(bare, size):  # noqa: F811
     assert page.locator(".agl-range").bounding_box()["width"] >= 60
 
 
-def test_the_map_covers_nothing_and_fit_can_be_read(bare):  # noqa: F811
+def test_the_map_covers_nothing_and_fit_can_be_read(bare):
     page = bare(size=(1024, 700)).show(lab.step(training(), position=60))
     graph, small = page.locator(".agl-svg").bounding_box(), page.locator(".agl-map").bounding_box()
     assert small["y"] >= graph["y"] + graph["height"] - 1
@@ -326,7 +326,7 @@ def test_the_map_covers_nothing_and_fit_can_be_read(bare):  # noqa: F811
     assert scale >= 0.4
 
 
-def test_long_names_are_cut_at_their_front(bare):  # noqa: F811
+def test_long_names_are_cut_at_their_front(bare):
     """`model.2.bias` and `model.4.bias` differ at their ends, in the leaf table and in the table of all values."""
     page = bare(size=(1024, 700)).show(lab.step(training(2)).last())
     page.get_by_role("tab", name="Table").click()
@@ -340,7 +340,7 @@ def test_long_names_are_cut_at_their_front(bare):  # noqa: F811
         assert seen, name
 
 
-def test_what_is_not_made_yet_tells_nothing(bare):  # noqa: F811
+def test_what_is_not_made_yet_tells_nothing(bare):
     """Its numbers may be what is asked; its place may be known."""
     trace = three_operations()
     page = bare().show(lab.step(trace, position=2))

@@ -29,13 +29,22 @@ SAMPLES = REPO / "tests" / "trace"
 sys.path.insert(0, str(SAMPLES))
 
 
+AS_NEW = """
+from ipywidgets import Widget
+Widget.close_all()
+get_ipython().reset(new_session=True)
+"""
+"""What makes a kernel forget a notebook. Its libraries stay imported, which saves the next one two seconds."""
+
+
 @dataclass
 class Lab:
-    """A running server, and the pages with JupyterLab that no test uses at the moment."""
+    """A running server, and the pages with JupyterLab and the kernels that no test uses at the moment."""
 
     url: str
     folder: Path
     idle: list[Page] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -154,16 +163,20 @@ class Notebook:
         self = cls(page, lab, path)
         self.reusable = True
         page.evaluate(
-            """async (path) => {
+            """async ({ path, kernel }) => {
                  const { shell, commands } = window.jupyterapp;
-                 const opened = await commands.execute("docmanager:open", { path });
+                 const opened = await commands.execute("docmanager:open", kernel ? { path, kernel: { id: kernel } } : { path });
                  for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();
                  shell.activateById(opened.id);
                }""",
-            path.relative_to(lab.folder).as_posix(),
+            {
+                "path": path.relative_to(lab.folder).as_posix(),
+                "kernel": lab.kernels.pop() if lab.kernels else None,
+            },
         )
         self.theme(theme)
         self._wait_for_kernel()
+        self._wait_for_widgets()
         return self
 
     @classmethod
@@ -196,6 +209,19 @@ class Notebook:
         self.page.wait_for_function(
             """() => { const s = window.jupyterapp.shell.currentWidget?.sessionContext;
                        return s?.isReady && s.session?.kernel?.status === "idle"; }""",
+            timeout=240_000,
+        )
+
+    def _wait_for_widgets(self) -> None:
+        """Until JupyterLab has asked a kernel that ran before for its widgets: it would miss those made meanwhile."""
+        self.page.wait_for_function(
+            """async () => {
+                 const { rendermime } = window.jupyterapp.shell.currentWidget.content;
+                 const renderer = rendermime.createRenderer("application/vnd.jupyter.widget-view+json");
+                 const manager = await renderer._manager.promise;
+                 renderer.dispose();
+                 return manager.restoredStatus && manager.kernel?.handleComms;
+               }""",
             timeout=240_000,
         )
 
@@ -259,11 +285,18 @@ class Notebook:
         expect(self.stage.get_by_role("status")).not_to_be_empty()
 
     def close(self) -> None:
-        """Close the notebook and shut its kernel down; in a page that serves the next one, nothing of ours may be left."""
-        self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
+        """Close the notebook; in a page and a kernel that serve the next one, nothing of ours may be left."""
         if not self.reusable:
+            self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
             self.page.context.close()
             return
+        kernel = self.page.evaluate(
+            "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.id"
+        )
+        if kernel and not self.evaluate(AS_NEW):
+            self.lab.kernels.append(kernel)
+        else:  # it has been shut down, or has something to say of what a test left, such as a task that was interrupted
+            self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
         self.page.evaluate("for (const w of [...window.jupyterapp.shell.widgets('main')]) w.dispose()")
         expect(self.page.locator(".agl")).to_have_count(0)
         self.lab.idle.append(self.page)

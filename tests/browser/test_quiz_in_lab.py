@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 import re
+import time
 
 import pytest
 from labserver import Lab, Notebook, eventually

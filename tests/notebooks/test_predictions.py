@@ -2,14 +2,12 @@
 
 import ast
 import json
-import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import answers
+import forks
 import nbformat
 import pytest
 
@@ -148,17 +146,11 @@ def copy_of(source):
 @cache
 def truths(source):
     """What the notebook's cells give as truth: see answers.py."""
-    copy = json.dumps(copy_of(source))
-    done = subprocess.run(
-        [sys.executable, answers.__file__, "/dev/stdin"],
-        input=copy, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, encoding="utf-8", cwd=source.parent, timeout=300, check=False,
-    )  # fmt: skip
-    assert not done.returncode, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    return forks.truths(copy_of(source), source.parent)
 
 
 def run(book, source):
-    build.execute(book, source.parent, ROOT)
+    forks.run(book, source.parent)
     return [cell for cell in book.cells if cell.cell_type == "code"]
 
 

@@ -104,6 +104,18 @@ def failed():
     return last_recording()
 
 
+LOOK = """(code) => {
+    const texts = (what) => [...code.querySelectorAll(what)].map((e) => e.innerText);
+    const box = (what) => code.querySelector(what)?.getBoundingClientRect().toJSON();
+    return {
+        lit: texts("[data-lit=now] code").map((text) => text.trim()), sentences: texts(".agl-variables p"),
+        variables: texts(".agl-variables code"), line: box("[data-lit=now]"), head: box(".agl-listings"),
+        pane: code.getBoundingClientRect().toJSON(), whole: code.scrollWidth <= code.clientWidth,
+    };
+}"""
+"""All that is asked at a step, in one call: each would take longer than the step."""
+
+
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 700)])
 @pytest.mark.parametrize("trace", [TRACE, failed()], ids=["diamond", "writes"])
 def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
@@ -117,11 +129,10 @@ def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
     for mark, sentence in told(trace):
         page.get_by_role("button", name="Step", exact=True).click()
         state.advance()
-        now = variables(state, mark)
-        lit = [text.strip() for text in code.locator("[data-lit=now] code").all_inner_texts()]
-        assert lit == ([rows(pages[at[mark][0]])[at[mark][1]][1].strip()] if mark else [])
-        assert code.locator(".agl-variables p").all_inner_texts() == ([sentence] if sentence else [])
-        held = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
+        now, look = variables(state, mark), code.evaluate(LOOK)
+        assert look["lit"] == ([rows(pages[at[mark][0]])[at[mark][1]][1].strip()] if mark else [])
+        assert look["sentences"] == ([sentence] if sentence else [])
+        held = dict(text.split(" = ", 1) for text in look["variables"])
         names = WRITE if mark in ("node", "edge") and "saved" not in now else HELD.get(mark, LOOP)
         assert list(held) == (LOOP if "ready" in now else names)
         if "ready" in held:
@@ -129,13 +140,12 @@ def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
                 assert held[name].count("Mul") + held[name].count("Acc") <= len(now[name])
         elif "rule" in held:
             assert held["rule"] == now["rule"]
-        if lit:
-            line, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
-            head = code.locator(".agl-listings").bounding_box()
-            assert head["y"] + head["height"] <= line["y"]
-            assert line["y"] + line["height"] <= pane["y"] + pane["height"]
+        if look["lit"]:
+            line, pane, head = look["line"], look["pane"], look["head"]
+            assert head["bottom"] <= line["top"]
+            assert line["bottom"] <= pane["bottom"]
             seen.add(at[mark][0])
-        assert code.evaluate("e => e.scrollWidth <= e.clientWidth")  # nothing is cut off at the right
+        assert look["whole"]  # nothing is cut off at the right
     assert seen == ({0, 1} if trace is TRACE else {0, 1, 2})
     page.get_by_role("button", name="your code", exact=True).click()
     assert "heappop" not in code.inner_text()

@@ -20,7 +20,7 @@ from autograd_lab.widgets.stepper import Stepper
 from autograd_lab.widgets.wire import decode
 
 
-def long_recording(n: int = 900) -> Any:
+def long_recording(n: int = 330) -> Any:
     w = torch.tensor(1.01, requires_grad=True)
     with lab.record("long") as trace:
         y = w
@@ -146,7 +146,7 @@ def test_displaying_leaves_the_same_outputs(page: Shell, monkeypatch: pytest.Mon
 def test_an_input_of_a_long_run_can_be_changed(page: Shell):
     def f(x):
         y = x
-        for _ in range(900):
+        for _ in range(330):
             y = y * 1.001
         return y
 

@@ -190,9 +190,17 @@ class Scopes:
             visit.turns.setdefault(start, 1)
 
 
+BACK = {
+    number for name, number in dis.opmap.items() if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name
+}
+"""The instructions that end a turn of a loop."""
+
+
 @lru_cache(maxsize=1000)
 def _loops(code: CodeType) -> dict[int, tuple[int, int]]:
     """The loops of a code object, outer ones first: start -> (end, line)."""
+    if BACK.isdisjoint(code.co_code[::2]):
+        return {}  # found out a hundred times as fast as by reading its instructions
     found: dict[int, tuple[int, int]] = {}
     lines: dict[int, int] = {}
     heads = set()

@@ -7,6 +7,7 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
     autograd-lab build [--check]            for authors: write the notebooks from their text sources
     autograd-lab run train.py [ARGUMENTS]               a program written for PyTorch, on autograd_lab
     autograd-lab slides 04                              for instructors: a notebook as slides
+    autograd-lab submit 04                              for students: pack exercises to hand them in
     autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
     autograd-lab gradebook RESULTS [show ...]           for instructors: look at the grades, change them
 
@@ -54,6 +55,7 @@ COMMANDS = {
         "autograd_lab.grade.validate",
         "run exercises under nbval: which items pass, for students and CI",
     ),
+    "submit": ("autograd_lab.grade.submit", "pack your exercises to hand them in"),
     "grade": ("autograd_lab.grade.run", "for instructors: grade the notebooks of a class"),
     "gradebook": ("autograd_lab.grade.by_hand", "for instructors: look at grades, and change them by hand"),
 }

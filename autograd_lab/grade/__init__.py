@@ -5,6 +5,9 @@ comes back and is judged here.
 
     model.py         the data that the parts exchange: Cell, Job, Run, Result
     course.py        the released notebooks, and the keys to them
+    people.py        who is who: rosters, and the names that Canvas and Moodle give
+    collect.py       sorts what Canvas and Moodle let you download by students
+    submit.py        the command by which students pack what they hand in
     submissions.py   finds the submissions in a folder and loads them
     archives.py      opens zip archives, which may be hostile
     reading.py       the bytes of a file become cells, what is costly in a process of its own

@@ -59,7 +59,7 @@ def _neighbors(file: File, archives: ExitStack) -> Iterator[tuple[str, Callable[
             name = info.filename.removeprefix(folder)
             if info.filename.startswith(folder) and not info.is_dir() and _is_helper(name):
                 yield show(name), partial(_read_member, archive, info)
-    elif "/" in file.name:
+    elif not file.alone:
         left = MOST_ENTRIES
         places = [(file.path.parent, 0)]
         while places:

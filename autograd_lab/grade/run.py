@@ -28,12 +28,14 @@ from typing import Any, TextIO
 
 from . import feedback, merge, report, tables
 from .beside import beside
+from .collect import collected
 from .course import Course, choose_notebooks, digest_of, load_course
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run, Runner
+from .people import Roster, read_rosters
 from .reading import UnreadableError, read
 from .scoring import score
-from .submissions import MOST_BYTES, Found, Submission, digest, find, load, moment, read_roster, read_times
+from .submissions import MOST_BYTES, Found, Submission, digest, find, load, moment, read_times
 
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
@@ -474,7 +476,10 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Stopped at any moment, the same command goes on where it was. SUBMISSIONS is never written to.",
     )
     parser.add_argument(
-        "submissions", type=Path, metavar="SUBMISSIONS", help="the folder with one folder per student"
+        "submissions",
+        type=Path,
+        metavar="SUBMISSIONS",
+        help="the folder with one folder per student, or what Canvas or Moodle let you download, packed or unpacked",
     )
     parser.add_argument(
         "--out", type=Path, required=True, metavar="RESULTS", help="where the gradebook and the tables go"
@@ -485,8 +490,9 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--roster",
         type=Path,
+        action="append",
         metavar="FILE",
-        help="CSV or text with all students, so that missing ones get rows",
+        help="CSV with all students and what Canvas and Moodle call them, so that missing ones get rows (may be repeated)",
     )
     what.add_argument(
         "--student", action="append", metavar="NAME", help="only this student (may be repeated)"
@@ -596,22 +602,44 @@ def _main(options: argparse.Namespace) -> int:
             )
         wanted = owners
     due = _due(options.due, course)
-    found = find(
-        top,
-        merge.shelf(course.released.values()),
-        roster=read_roster(options.roster) if options.roster else None,
-        wanted=wanted,
-        students=options.student,
-        assignment=options.assignment,
-        times=read_times(options.timestamps) if options.timestamps else None,
-        trust_timestamps=options.trust_timestamps,
-        most_bytes=most_bytes,
-    )
-    with _lock(out), Gradebook(out / NAME, create=True) as book:
+    roster = read_rosters(options.roster) if options.roster else None
+    times = read_times(options.timestamps, roster=roster) if options.timestamps else None
+    with _lock(out), collected(top, out, roster) as download:
+        found = find(
+            download.folder,
+            merge.shelf(course.released.values()),
+            roster=roster,
+            wanted=wanted,
+            students=options.student,
+            assignment=options.assignment,
+            times=times,
+            trust_timestamps=options.trust_timestamps,
+            most_bytes=most_bytes,
+            download=download,
+        )
+        return _grade(options, course, found, out, top, limits, due, roster)
+
+
+def _grade(
+    options: argparse.Namespace,
+    course: Course,
+    found: Found,
+    out: Path,
+    top: Path,
+    limits: Limits,
+    due: dict[str, str] | None,
+    roster: Roster | None,
+) -> int:
+    most_bytes = int(options.max_size * 1e6)
+    with Gradebook(out / NAME, create=True) as book:
         if due is not None:
             book.set("due", {**book.setting("due", {}), **due} if "" not in due else due)
         if options.late_penalty is not None:
             book.set("late penalty", _rate(options.late_penalty))
+        if roster:
+            known = {person.student: {"name": person.name, **person.known} for person in roster.people}
+            book.set("people", {**book.setting("people", {}), **known})
+        _say_times(found, book)
         made = plan(
             found,
             book.known(),
@@ -850,6 +878,19 @@ def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course
         say(
             f"{len(made.gone)} graded earlier are not in the folder any more; their grades are kept: {_printable(names)}"
         )
+
+
+def _say_times(found: Found, book: Gradebook) -> None:
+    """Say whose time of submission is unknown, if it matters."""
+    lacking = [one for one in found.submissions if one.file and one.handed_in is None]
+    if not lacking or not book.setting("due"):
+        return
+    late = sorted({one.student for one in lacking if "Canvas marks it as late." in one.notes})
+    found.warnings.append(
+        f"The download does not tell when {len(lacking)} of the submissions were handed in, so they count as in time"
+        + (f", though Canvas marks these as late: {', '.join(late)}" if late else "")
+        + ". Give their times: --timestamps FILE, or Moodle's grading worksheet as another --roster."
+    )
 
 
 def _say_done(

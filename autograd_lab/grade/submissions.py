@@ -12,10 +12,8 @@ bounded, those of one file and those of one student's files together, so that no
 
 from __future__ import annotations
 
-import csv
 import errno
 import hashlib
-import io
 import os
 import re
 import stat
@@ -35,6 +33,7 @@ from autograd_lab.course.contents import PREFIX
 
 from .archives import MOST_ENTRIES, open_archive, read_member
 from .model import CannotGradeError
+from .people import COLUMNS, WHO, Person, Roster, heading, read_table
 from .reading import (
     Notebook,
     RawCell,
@@ -64,6 +63,8 @@ class File:
     """Why it cannot be read, if that is known without opening it."""
     member: str = ""
     """Its name in the zip archive `path`."""
+    alone: bool = False
+    """Whether it lies among the students' folders, where the files beside it are not its own."""
 
     @property
     def stem(self) -> str:
@@ -125,6 +126,29 @@ class Found:
     """What was left out, and why."""
 
 
+@dataclass
+class Download:
+    """A folder to grade, and what is known of its files if collect.py sorted a download into it."""
+
+    folder: Path
+    names: dict[str, str] = field(default_factory=dict)
+    """{folder in it: the student}, where they differ."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """{path in it: the path in what was downloaded}."""
+    notes: list[str] = field(default_factory=list)
+    """What was left out or unclear."""
+    times: dict[str, datetime | None] = field(default_factory=dict)
+    """{path in it: time of submission}; None if the download does not tell, because the files have the time of the download."""
+    order: dict[str, int] = field(default_factory=dict)
+    """{path in it: a number that grows with the time at which it was handed in}."""
+    late: set[str] = field(default_factory=set)
+    """The paths of what Canvas marks as late."""
+
+    def place(self, file: File) -> str:
+        """The path of a file in the folder."""
+        return show(file.path.relative_to(self.folder)) if file.path.is_relative_to(self.folder) else ""
+
+
 # ----------------------------------------------------------------------
 # finding
 # ----------------------------------------------------------------------
@@ -142,8 +166,8 @@ class Shelf:
                 self._marks.setdefault(mark, set()).add(name)
 
     def by_name(self, file: File) -> str:
-        """The notebook whose name the file has, or ""."""
-        return self.names.get(_released(file), "")
+        """The notebook whose name the file has, perhaps with what marks a copy behind it, or ""."""
+        return next((self.names[name] for name in _releasable(file) if name in self.names), "")
 
     def by_content(self, notebook: Notebook) -> str:
         """The notebook to which most of the cells belong, or ""."""
@@ -176,17 +200,19 @@ def find(
     folder: Path,
     shelf: Shelf,
     *,
-    roster: Sequence[str] | None = None,
+    roster: Roster | Sequence[str] | None = None,
     wanted: Sequence[str] | None = None,
     students: Sequence[str] | None = None,
     assignment: str = "",
     times: Mapping[tuple[str, str], datetime] | None = None,
     trust_timestamps: bool = False,
     most_bytes: int = MOST_BYTES,
+    download: Download | None = None,
 ) -> Found:
     """The submissions in `folder`: one for each student and notebook, missing ones included, sorted.
 
     roster      the students of the class; without one, those who have a folder
+    download    what collect.py knows of the folder, if it sorted a download into it
     wanted      the notebooks that are graded; without it, those that anyone handed in
     students    only these
     assignment  only files in the subfolder of this name in each student's folder
@@ -196,7 +222,11 @@ def find(
     """
     found = Found([])
     folder = _top(folder)
-    homes = _homes(folder, shelf, found)
+    download = download or Download(folder)
+    roster = Roster(map(Person, roster)) if isinstance(roster, Sequence) else roster
+    found.warnings += [f"{note}." for note in roster.notes] if roster else []
+    found.warnings += download.notes
+    homes = _homes(folder, shelf, found, download)
     if not homes and not roster:
         raise CannotGradeError(
             f"{folder} holds no submissions.",
@@ -216,7 +246,7 @@ def find(
             )
         names = {name: paths for name, paths in names.items() if name in chosen}
     piles = {
-        name: _pile(name, paths, folder, shelf, assignment, found, most_bytes)
+        name: _pile(name, paths, folder, shelf, assignment, found, most_bytes, download)
         for name, paths in sorted(names.items())
     }
     books = sorted(wanted if wanted is not None else {book for pile in piles.values() for book in pile})
@@ -231,13 +261,15 @@ def find(
     for name, pile in piles.items():
         for book in books:
             if pile.get(book):
-                file, notes = _choose(book, pile[book])
+                file, notes = _choose(book, pile[book], download)
                 stamp = _stamp(file)
                 given = (times or {}).get((name, book)) or (times or {}).get((name, ""))
                 if stamp and not given and not (trust_timestamps or _of_nbgrader(file, folder)):
                     doubted[name] = stamp = None
-                own = datetime.fromtimestamp(_mtime(file) // 1_000_000_000, UTC)
-                found.submissions.append(Submission(name, book, file, given or stamp or own, notes))
+                if download.place(file) in download.late:
+                    notes = (*notes, "Canvas marks it as late.")
+                when = given or stamp or _own_time(file, download)
+                found.submissions.append(Submission(name, book, file, when, notes))
             else:
                 found.submissions.append(Submission(name, book, notes=_misnamed(book, pile, shelf)))
     if doubted:
@@ -270,9 +302,10 @@ def _top(folder: Path) -> Path:
         ) from error
 
 
-def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
+def _homes(folder: Path, shelf: Shelf, found: Found, download: Download) -> dict[str, list[Path]]:
     """{student: their folders}; a loose zip archive or notebook counts as a folder."""
     homes: dict[str, list[Path]] = {}
+    there = {_norm(_student(path, download)) for path in folder.iterdir()}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
         if skipped(path.name):
             continue
@@ -282,56 +315,78 @@ def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
                 found.warnings.append(f"{name} was left out: it is in no student's folder.")
                 continue
             found.warnings.append(f"{name} is in no student's folder: its name was taken for the student's.")
-            homes.setdefault(_norm(_student(path)), []).append(path)
+            homes.setdefault(_norm(_student(path, download)), []).append(path)
         elif path.is_dir() or path.is_symlink() or path.suffix.lower() == ".zip":
-            homes.setdefault(_norm(_student(path)), []).append(path)
+            student = _norm(_student(path, download))
+            first, number = copied(student)
+            if number and first in there and not path.is_dir():
+                student = first  # "ada (1).zip" beside "ada.zip"
+            homes.setdefault(student, []).append(path)
         elif path.suffix.lower() not in (".csv", ".txt", ".md", ".db"):
             found.warnings.append(f"{name} was left out: it is neither a folder nor a notebook.")
     for name, paths in list(homes.items()):
-        spelled = {_student(path) for path in paths}
-        if len(spelled) > 1:  # never mix the work of two students
+        spelled = {_student(path, download) for path in paths}
+        if len({one for one in spelled if _norm(one) == name}) > 1:  # never mix the work of two students
             del homes[name]
             for one in spelled:
-                homes[one] = [path for path in paths if _student(path) == one]
+                homes[one] = [path for path in paths if _student(path, download) == one]
             found.warnings.append(
                 f"There are {len(spelled)} students called {name}; Unicode spells the name in several ways."
             )
     return homes
 
 
-def _student(path: Path) -> str:
+def _student(path: Path, download: Download) -> str:
+    if path.name in download.names:
+        return download.names[path.name]
     return show(path.stem if path.suffix.lower() in (".zip", ".ipynb") and not path.is_dir() else path.name)
 
 
-def _names(homes: dict[str, list[Path]], roster: Sequence[str] | None, found: Found) -> dict[str, list[Path]]:
-    """{student: their folders}, including students of the roster without one."""
+def _names(homes: dict[str, list[Path]], roster: Roster | None, found: Found) -> dict[str, list[Path]]:
+    """{student: their folders}, including students of the roster without one. A folder may have any name that the roster knows."""
     if roster is None:
         return homes
-    names: dict[str, list[Path]] = {_norm(name): [] for name in roster}
-    folded: dict[str, list[str]] = {}
-    for name in names:
-        folded.setdefault(name.casefold(), []).append(name)
+    names: dict[str, list[Path]] = {_norm(name): [] for name in roster.students}
+    claims: dict[str, list[str]] = {}
     strangers = []
-    for name, paths in homes.items():
-        same = folded.get(name.casefold(), [])
-        if name not in names and len(same) == 1 and same[0] not in homes:
-            name = same[0]  # "Alice" handed in as "alice"
-        if name not in names:
-            strangers.append(name)
-        names.setdefault(name, []).extend(paths)
+    for name in homes:
+        fits = {person.student for person in roster.match(name)}
+        if name in names or len(fits) != 1:
+            claims.setdefault(name, []).append(name)
+            if len(fits) > 1:
+                found.warnings.append(
+                    f"{name} may be {' or '.join(sorted(fits))} of the roster: graded as {name}. Rename the folder."
+                )
+            elif name not in names:
+                strangers.append(name)
+        else:
+            claims.setdefault(_norm(fits.pop()), []).append(name)
+    for student, folders in claims.items():
+        if len(folders) > 1:
+            found.warnings.append(
+                f"{', '.join(folders)} are {student} on the roster, and were taken together."
+            )
+        names.setdefault(student, []).extend(path for name in folders for path in homes[name])
     if strangers:
         found.warnings.append(f"Not on the roster, and graded all the same: {', '.join(strangers)}.")
     return names
 
 
 def _pile(
-    student: str, homes: Sequence[Path], folder: Path, shelf: Shelf, assignment: str, found: Found, most: int
+    student: str,
+    homes: Sequence[Path],
+    folder: Path,
+    shelf: Shelf,
+    assignment: str,
+    found: Found,
+    most: int,
+    download: Download,
 ) -> dict[str, list[tuple[File, tuple[str, ...]]]]:
     """{notebook: the student's files for it, with remarks on each}."""
     pile: dict[str, list[tuple[File, tuple[str, ...]]]] = {}
     loose = []
     allowance = Allowance()
-    files = [file for home in homes for file in _files(home, folder, assignment, allowance, most)]
+    files = [file for home in homes for file in _files(home, folder, assignment, allowance, most, download)]
     with Archives() as archives:
         for file in sorted(files, key=lambda one: not shelf.by_name(one)):  # those that count first
             book, notes = _recognize(file, shelf, most, allowance, archives)
@@ -383,13 +438,15 @@ def _recognize(
     return guess, (f"{file.name} was recognized by the number in its name only.",) if guess else ()
 
 
-def _files(home: Path, folder: Path, assignment: str, allowance: Allowance, most: int) -> Iterator[File]:
+def _files(
+    home: Path, folder: Path, assignment: str, allowance: Allowance, most: int, download: Download
+) -> Iterator[File]:
     """The contents of a student's folder, sorted; without targets of links outside of it."""
     if home.is_symlink():
         yield File(home, show(home.name), "is a link; links are not followed")
         return
     if home.is_file():
-        yield from _unpack(File(home, show(home.name)), most)
+        yield from _unpack(File(home, show(home.name), alone=True), most)
         return
     left = MOST_ENTRIES
 
@@ -409,6 +466,7 @@ def _files(home: Path, folder: Path, assignment: str, allowance: Allowance, most
                 return
             path = Path(entry.path)
             name = show(path.relative_to(folder))
+            name = download.labels.get(name, name)
             if entry.is_symlink():
                 target = _inside(path, home)
                 if target is not None:
@@ -492,12 +550,14 @@ def _misnamed(
     )
 
 
-def _choose(book: str, candidates: list[tuple[File, tuple[str, ...]]]) -> tuple[File, tuple[str, ...]]:
-    """Of several files for one notebook the readable ones come first, then the released name, then the newest."""
+def _choose(
+    book: str, candidates: list[tuple[File, tuple[str, ...]]], download: Download
+) -> tuple[File, tuple[str, ...]]:
+    """Of several files for one notebook the readable ones come first, then those of the released name or copies of it, then the newest."""
 
-    def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, str]:
+    def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, int, str]:
         file, _ = candidate
-        return not file.trouble, _released(file) == _fold(book), _mtime(file), file.name
+        return not file.trouble, _fold(book) in _releasable(file), *_age(file, download), file.name
 
     ordered = sorted(candidates, key=rank, reverse=True)
     file, notes = ordered[0]
@@ -505,6 +565,18 @@ def _choose(book: str, candidates: list[tuple[File, tuple[str, ...]]]) -> tuple[
         others = ", ".join(other.name for other, _ in ordered[1:4]) + (" ..." if len(ordered) > 4 else "")
         notes = (*notes, f"{file.name} was graded; for the same notebook there is also {others}.")
     return file, notes
+
+
+def _age(file: File, download: Download) -> tuple[int, int]:
+    """The greater, the newer: the time, or Canvas's number of the file; then the number that a copy has behind its name."""
+    number = copied(file.path.stem)[1] + (copied(Path(file.member).stem)[1] if file.member else 0)
+    return download.order.get(download.place(file)) or _mtime(file), number
+
+
+def _own_time(file: File, download: Download) -> datetime | None:
+    place = download.place(file)
+    own = datetime.fromtimestamp(_mtime(file) // 1_000_000_000, UTC)
+    return download.times.get(place, own)
 
 
 def _mtime(file: File) -> int:
@@ -556,9 +628,27 @@ def skipped(name: str) -> bool:
     return name.startswith(".") or name in SKIPPED
 
 
-def _released(file: File) -> str:
-    """The name of a file as it was released, without what a student's copy has before it."""
-    return _fold(file.stem).removeprefix(PREFIX)
+_COPY = re.compile(
+    r"(?: ?\((?P<a>\d{1,3})\)|-(?P<b>\d{1,3})| ?-? ?(?:copy|kopie|copie|copia)(?:[ _-]?\(?(?P<c>\d{1,3})\)?)?)$",
+    re.IGNORECASE,
+)
+"""What browsers, Canvas, Jupyter and systems put behind the name of a copy: "name (1)", "name-1", "name-Copy1", "name - Copy (2)"."""
+
+
+def copied(stem: str) -> tuple[str, int]:
+    """(the name of which this is the name of a copy, the copy's number); the name itself and 0 if it is none."""
+    found = _COPY.search(stem)
+    if not found or not found.start():
+        return stem, 0
+    return stem[: found.start()], int(next(filter(None, found.groups()), 1))
+
+
+def _releasable(file: File) -> list[str]:
+    """The names that a file may have been released under: its own, and without what marks a copy; none has what a student's copy has before it."""
+    names = [file.stem]
+    for _ in range(3):  # "name-Copy1 (2)"
+        names.append(copied(names[-1])[0])
+    return list(dict.fromkeys(_fold(name).removeprefix(PREFIX) for name in names))
 
 
 def _fold(name: str) -> str:
@@ -582,50 +672,18 @@ def _reason(error: Exception) -> str:
 # the class
 # ----------------------------------------------------------------------
 
-STUDENT_COLUMNS = (
-    "student",
-    "student_id",
-    "studentid",
-    "id",
-    "username",
-    "user",
-    "login",
-    "sid",
-    "netid",
-    "name",
-    "email",
-)
 
-
-def read_roster(path: Path) -> list[str]:
-    """The students of a class list: a CSV file, by its column `student` or `id`, or one name a line.
-
-    Raises CannotGradeError if it cannot be read or is empty.
-    """
-    rows = _table(path, "roster")
-    header = [cell.strip().casefold().replace(" ", "_") for cell in rows[0]] if rows else []
-    column = next((header.index(name) for name in STUDENT_COLUMNS if name in header), None)
-    names = [
-        row[column or 0].strip() for row in rows[0 if column is None else 1 :] if len(row) > (column or 0)
-    ]
-    names = list(dict.fromkeys(_norm(name) for name in names if name))
-    if not names:
-        raise CannotGradeError(
-            f"The roster {path} names no students.",
-            "its first column, or the one called `student` or `id`, is empty.",
-            "write one student per line, called as their folders are",
-        )
-    return names
-
-
-def read_times(path: Path, zone: tzinfo | None = None) -> dict[tuple[str, str], datetime]:
+def read_times(
+    path: Path, zone: tzinfo | None = None, roster: Roster | None = None
+) -> dict[tuple[str, str], datetime]:
     """{(student, notebook or ""): time} from a CSV file with the columns student, timestamp and perhaps notebook.
 
+    roster  who is who, if the file calls students otherwise than the gradebook does
     Raises CannotGradeError if the file is anything else.
     """
-    rows = _table(path, "list of times")
-    header = [cell.strip().casefold() for cell in rows[0]] if rows else []
-    who = next((header.index(name) for name in STUDENT_COLUMNS if name in header), None)
+    rows = list(read_table(path, "list of times"))
+    header = [heading(cell) for cell in rows[0][1]] if rows else []
+    who = next((header.index(name) for kind in WHO for name in COLUMNS[kind] if name in header), None)
     when = next(
         (header.index(name) for name in ("timestamp", "time", "submitted", "handed_in") if name in header),
         None,
@@ -638,9 +696,11 @@ def read_times(path: Path, zone: tzinfo | None = None) -> dict[tuple[str, str], 
         )
     book = header.index("notebook") if "notebook" in header else None
     times = {}
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in rows[1:]:
         try:
-            key = _norm(row[who].strip()), row[book].strip() if book is not None else ""
+            name = _norm(row[who].strip())
+            fits = roster.match(name) if roster else []
+            key = fits[0].student if len(fits) == 1 else name, row[book].strip() if book is not None else ""
             times[key] = moment(row[when], zone)
         except (IndexError, ValueError) as error:
             raise CannotGradeError(
@@ -649,18 +709,6 @@ def read_times(path: Path, zone: tzinfo | None = None) -> dict[tuple[str, str], 
                 "write times as 2026-11-20 23:59, or 2026-11-20T23:59+01:00",
             ) from error
     return times
-
-
-def _table(path: Path, what: str) -> list[list[str]]:
-    try:
-        text, _ = decode(path.expanduser().read_bytes())
-    except (OSError, UnreadableError) as error:
-        raise CannotGradeError(
-            f"The {what} {path} cannot be read.", f"{_reason(error)}.", "give the path of a CSV or text file"
-        ) from error
-    head = text.splitlines()[0] if text.strip() else ""
-    mark = max(",;\t", key=head.count)
-    return [row for row in csv.reader(io.StringIO(text), delimiter=mark) if any(cell.strip() for cell in row)]
 
 
 # ----------------------------------------------------------------------

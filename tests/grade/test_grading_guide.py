@@ -1,7 +1,9 @@
 """The guide to grading: every command in it runs, and what it says of limits, files and figures is so."""
 
+import json
 import re
 import shlex
+import zipfile
 from contextlib import contextmanager
 from dataclasses import asdict
 
@@ -10,7 +12,7 @@ from classroom import BOOK, OTHER, ROOT, HereRunner, document, hand_in, solved
 
 from autograd_lab import cli
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.grade import bench, report, run
+from autograd_lab.grade import bench, report, run, submit
 from autograd_lab.grade.model import Limits
 
 GUIDE = (ROOT / "autograd_lab" / "course" / "GRADING.md").read_text(encoding="utf-8")
@@ -42,11 +44,15 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_engine", engine)
     monkeypatch.chdir(tmp_path)
     top = tmp_path / "submissions"
-    hand_in(top, "ada", solved(a1="answer = [12, 4, 12, 64]", a4="def backward(root):\n    root.grad = 1.0"))
+    adas = solved(a1="answer = [12, 4, 12, 64]", a4="def backward(root):\n    root.grad = 1.0")
+    hand_in(top, "ada", adas)
+    hand_in(tmp_path, "exercises", adas, f"exercise_{BOOK}.ipynb")  # a student's lab
+    with zipfile.ZipFile(tmp_path / "submissions.zip", "w") as archive:
+        archive.writestr(f"lovelaceada_1000_70_exercise_{BOOK}.ipynb", json.dumps(adas))
     (top / "ada" / "timestamp.txt").write_text("2026-11-21 09:00:00 UTC")
     hand_in(top, "bob/ps4", document())
     hand_in(top, "bob/ps4", document("exercises", OTHER), OTHER + ".ipynb")
-    (tmp_path / "class.csv").write_text("student\nada\nbob\ncleo\n")
+    (tmp_path / "class.csv").write_text("student,canvas id\nada,1000\nbob,\ncleo,\n")
     (tmp_path / "handed_in.csv").write_text("student,timestamp\nbob,2026-11-30 12:00\n")
     return clusters
 
@@ -54,7 +60,7 @@ def here(tmp_path, monkeypatch):
 def test_every_command_runs_in_the_order_in_which_it_stands(here, tmp_path, capsys):
     assert len(COMMANDS) >= 15
     for line in COMMANDS:
-        words = shlex.split(line)[1:]
+        words = shlex.split(line, comments=True)[1:]
         assert cli.main(words) == 0, f"{line}\n{capsys.readouterr().err}"
     assert here[-1] == "" or here[-1].startswith("tcp://")
     out = tmp_path / "results"
@@ -114,7 +120,7 @@ def test_what_it_names_is_there():
     assert set(re.findall(r"\bM\d\d\b", GUIDE)) <= set(BALLOTS)
     assert f"fewer than\n{report.FEWEST} submissions" in GUIDE
     options = set(re.findall(r"(--[a-z][a-z-]+)", GUIDE)) - {"--host"}
-    known = run._parser().format_help() + bench._parser().format_help()
+    known = "".join(one._parser().format_help() for one in (run, bench, submit))
     for option in options - {"--reason", "--state"}:
         assert option in known, option
     assert BOOK in GUIDE

@@ -16,6 +16,7 @@ from autograd_lab.grade import merge
 from autograd_lab.grade import reading as r
 from autograd_lab.grade import submissions as s
 from autograd_lab.grade.model import CannotGradeError
+from autograd_lab.grade.people import read_roster
 
 NB = c.BOOK + ".ipynb"
 
@@ -358,16 +359,16 @@ def test_a_date_means_its_end():
 )
 def test_rosters(tmp_path, text, names):
     (tmp_path / "r.csv").write_text(text, encoding="utf-8")
-    assert s.read_roster(tmp_path / "r.csv") == names
+    assert read_roster(tmp_path / "r.csv").students == names
     (tmp_path / "r.csv").write_bytes(text.lstrip("\ufeff").encode("utf-16"))
-    assert s.read_roster(tmp_path / "r.csv") == names
+    assert read_roster(tmp_path / "r.csv").students == names
 
 
 def test_rosters_of_nobody(tmp_path):
     (tmp_path / "r.csv").write_text("id\n\n")
     for path in (tmp_path / "r.csv", tmp_path / "none.csv"):
         with pytest.raises(CannotGradeError):
-            s.read_roster(path)
+            read_roster(path)
 
 
 # --- reading ------------------------------------------------------------------------------------------

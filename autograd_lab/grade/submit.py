@@ -1,0 +1,340 @@
+"""The command `autograd-lab submit`, for students: packs exercises into the layout that the grader reads. It changes and overwrites nothing.
+
+    autograd-lab submit 04 05                   jane.zip, to upload
+    autograd-lab submit 04 --to /class/inbox    /class/inbox/jane/exercise_04_....ipynb
+
+It says what it packed, when that was saved, and which items are still as they were handed out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import getpass
+import os
+import re
+import shutil
+import sys
+import time
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from autograd_lab.course.contents import PREFIX, exercise_name
+from autograd_lab.course.items import shipped
+from autograd_lab.course.resources import course_root
+
+from . import merge
+from .archives import MOST_ENTRIES
+from .beside import MOST_BYTES as MOST_BESIDE
+from .model import CannotGradeError, Job
+from .reading import UnreadableError, read
+from .submissions import MOST_BYTES, File, copied, load, show, skipped
+
+DEFAULT_DIR = "~/autograd-lab-work"
+
+
+@dataclass
+class Packed:
+    """A notebook to hand in."""
+
+    path: Path
+    book: merge.Released
+    job: Job
+    beside: list[Path] = field(default_factory=list)
+    """The modules and data that it names, relative to its folder."""
+
+    @property
+    def untouched(self) -> list[str]:
+        """The items whose answers are as they were handed out."""
+        touched = {cell.item for cell in self.job.cells if cell.role == "answer" and not cell.untouched}
+        return [item for item in self.book.items if item not in touched]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status: 0 packed, 2 not possible."""
+    options = _parser().parse_args(argv)
+    try:
+        return _submit(options)
+    except CannotGradeError as problem:
+        print(f"autograd-lab submit: {problem}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab submit",
+        description="Pack your exercises to hand them in: a zip archive to upload, or files in your instructor's folder.\n"
+        "Save your notebooks first. Nothing is changed or overwritten.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "notebooks", nargs="*", metavar="04", help="numbers or files (default: all that you have begun)"
+    )
+    parser.add_argument(
+        "--dir", type=Path, metavar="FOLDER", help=f"your working folder (default: here, or {DEFAULT_DIR})"
+    )
+    parser.add_argument(
+        "--name", metavar="NAME", help="your name, as your class knows you (default: your login name)"
+    )
+    parser.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="copy into this folder instead of a zip archive"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the zip archive to write (default: NAME.zip here)"
+    )
+    return parser
+
+
+def _submit(options: argparse.Namespace) -> int:
+    name = _name(options.name)
+    if options.to and options.out:
+        raise CannotGradeError(
+            "It cannot go to two places.", "both --to and --out are given.", "leave one out"
+        )
+    folder = _folder(options.dir)
+    chosen = [_load(path) for path in _choose(folder, options.notebooks)]
+    if not options.notebooks:
+        chosen = [one for one in chosen if len(one.untouched) < len(one.book.items)]
+    if not chosen:
+        raise CannotGradeError(
+            "There is nothing to hand in.",
+            f"every exercise in {folder} is as it was handed out.",
+            "save your notebooks in JupyterLab first; or name the exercise to hand in as it is: autograd-lab submit 04",
+        )
+    twice = {one.book.name for one in chosen if [other.book for other in chosen].count(one.book) > 1}
+    if twice:
+        files = ", ".join(one.path.name for one in chosen if one.book.name in twice)
+        raise CannotGradeError(
+            f"There are several files for {', '.join(sorted(twice))}.",
+            f"they are {files}.",
+            "name the one to hand in",
+        )
+    try:
+        target = (
+            _copy_to(options.to, name, chosen)
+            if options.to
+            else _pack(options.out or Path(f"{name}.zip"), chosen)
+        )
+    except OSError as error:
+        raise CannotGradeError(
+            "Your work could not be written.",
+            f"the system says: {error}.",
+            "choose another place: --to FOLDER or --out FILE.zip",
+        ) from error
+    _say(chosen, target, name, bool(options.name))
+    return 0
+
+
+def _name(given: str | None) -> str:
+    if given is None:
+        with suppress(OSError, KeyError, ImportError):
+            given = getpass.getuser()
+    name = (given or "").strip()
+    if (
+        not name
+        or re.search(r'[/\\:*?"<>|\x00-\x1f]', name)
+        or name.startswith(".")
+        or len(os.fsencode(name)) > 200
+    ):
+        raise CannotGradeError(
+            f"{given!r} cannot be the name of your submission." if name else "Whose work is it?",
+            "it becomes the name of a file." if name else "this system does not tell your login name.",
+            "give the name or the number under which your class knows you: --name NAME",
+        )
+    return name
+
+
+def _folder(given: Path | None) -> Path:
+    """The folder with the exercises: of the working folder that was given, of the one we are in, or of the usual one."""
+    here = Path.cwd()
+    tried = [given.expanduser()] if given else [here, *here.parents, Path(DEFAULT_DIR).expanduser()]
+    for place in tried:
+        for folder in (place / "exercises", place):
+            if any(folder.glob(f"{PREFIX}*.ipynb")):
+                return folder
+    raise CannotGradeError(
+        f"There are no exercises in {given or here}.",
+        f"no file there is called {PREFIX}04_... .ipynb.",
+        "run this in your working folder, or name it: --dir FOLDER",
+    )
+
+
+@cache
+def _books() -> dict[str, merge.Released]:
+    found = map(merge.released, sorted((course_root() / "exercises").glob("*.ipynb")))
+    return {book.name: book for book in found if book.items}
+
+
+def _choose(folder: Path, words: Sequence[str]) -> Iterator[Path]:
+    """The files meant by "04", or by a path."""
+    if not words:
+        for path in sorted(folder.glob("*.ipynb")):
+            if path.stem.removeprefix(PREFIX) in _books() or copied(path.stem)[1]:
+                yield path
+            elif not skipped(path.name):
+                print(f"Not packed: {show(path.name)}, whose name is no exercise's. To hand it in, name it.")
+        return
+    for word in words:
+        path = Path(word).expanduser()
+        if path.suffix == ".ipynb":
+            found = [one for one in (path, folder / path) if one.is_file()][:1]
+        else:
+            names = [
+                book.name
+                for book in _books().values()
+                if word in (book.number, book.name, exercise_name(book.name))
+            ]
+            found = [folder / f"{exercise_name(name)}.ipynb" for name in names]
+            found = [one for one in found if one.is_file()]
+        if not found:
+            there = ", ".join(sorted({book.number for book in _books().values()}))
+            raise CannotGradeError(
+                f"There is no exercise {word!r} in {folder}.",
+                "neither a file nor an exercise there has this name or number.",
+                f"the course has {there}; or name the file",
+            )
+        yield found[0]
+
+
+def _load(path: Path) -> Packed:
+    try:
+        handed = read(load(File(path, path.name)))
+    except UnreadableError as error:
+        raise CannotGradeError(
+            f"{path.name} was not packed.", f"{error}", "open it in JupyterLab, save it, and try again"
+        ) from error
+    shelf = merge.shelf(_books().values())
+    name = shelf.by_content(handed) or shelf.by_name(File(path, path.name))
+    if not name:
+        raise CannotGradeError(
+            f"{path.name} is no exercise of the course.",
+            "none of the questions is in it.",
+            "name an exercise: autograd-lab submit 04",
+        )
+    book = _books()[name]
+    made = Packed(path, book, merge.merge(book, handed))
+    made.beside = sorted(_beside(made))
+    return made
+
+
+def _beside(one: Packed) -> Iterator[Path]:
+    """The files of the notebook's folder that its own cells import or name."""
+    code = "\n".join(cell.source for cell in one.job.cells if cell.role in ("answer", "extra"))
+    words = set(re.findall(r"[^\s'\"()\[\],=]+\.\w{1,8}\b", code))
+    modules = set()
+    for cell in one.job.cells:
+        with suppress(SyntaxError, ValueError):
+            for node in ast.walk(ast.parse(cell.source)):
+                if isinstance(node, ast.Import):
+                    modules |= {alias.name.split(".")[0] for alias in node.names}
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    modules.add(node.module.split(".")[0])
+    home = one.path.parent
+    for name in modules:
+        if (home / f"{name}.py").is_file():
+            yield Path(f"{name}.py")
+        elif (home / name).is_dir() and not skipped(name):
+            found = sorted((home / name).rglob("*.py"))[:MOST_ENTRIES]
+            yield from (
+                path.relative_to(home)
+                for path in found
+                if not any(map(skipped, path.relative_to(home).parts))
+            )
+    for word in words:
+        path = home / word
+        inside = not Path(word).is_absolute() and ".." not in Path(word).parts
+        if inside and path.is_file() and path.suffix != ".ipynb" and Path(word).stem not in modules:
+            yield Path(word)
+
+
+def _files(chosen: Sequence[Packed]) -> dict[str, Path]:
+    """{name in the submission: the file}."""
+    files: dict[str, Path] = {}
+    for one in chosen:
+        name = one.path.name if one.path.suffix == ".ipynb" else f"{exercise_name(one.book.name)}.ipynb"
+        files[name] = one.path
+        files |= {path.as_posix(): one.path.parent / path for path in one.beside}
+    return files
+
+
+def _pack(target: Path, chosen: Sequence[Packed]) -> Path:
+    """Write the archive, under another name if there is one already."""
+    target = target.expanduser()
+    target = target if target.suffix.lower() == ".zip" else target.with_name(target.name + ".zip")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target, file = _new(target)
+    with file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in _files(chosen).items():
+            info = zipfile.ZipInfo(name, max(time.localtime(path.stat().st_mtime)[:6], (1980, 1, 1, 0, 0, 0)))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, path.read_bytes())
+    return target
+
+
+def _copy_to(folder: Path, name: str, chosen: Sequence[Packed]) -> Path:
+    """Copy into the student's folder there, under another name if there is such a file already. The grader takes the newest."""
+    folder = folder.expanduser()
+    if not folder.is_dir():
+        raise CannotGradeError(
+            f"There is no folder {folder}.",
+            "it is to be there before you hand in.",
+            "check its name: --to FOLDER",
+        )
+    home = folder / name
+    for inside, path in _files(chosen).items():
+        wanted = home / inside
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        if wanted.is_file() and wanted.read_bytes() == path.read_bytes():
+            continue
+        if path.suffix != ".ipynb" and wanted.exists():
+            raise CannotGradeError(
+                f"{wanted} was handed in before, and is different now.",
+                "your notebook reads it, and a copy under another name would not be found.",
+                "give the file a new name, also in the notebook",
+            )
+        target, file = _new(wanted)
+        with file, path.open("rb") as source:
+            shutil.copyfileobj(source, file)
+        with suppress(OSError):
+            os.utime(target, (path.stat().st_atime, time.time()))  # handed in now, not when it was last saved
+    return home
+
+
+def _new(wanted: Path) -> tuple[Path, BinaryIO]:
+    """A new file, open for writing: `wanted`, or "name (1)" and so on if there is one already."""
+    number = 0
+    while True:
+        target = wanted.with_name(f"{wanted.stem} ({number}){wanted.suffix}") if number else wanted
+        try:
+            return target, target.open("xb")
+        except FileExistsError:
+            number += 1
+
+
+def _say(chosen: Sequence[Packed], target: Path, name: str, named: bool) -> None:
+    titles = {item.id: item for item in shipped().values()}
+    for one in chosen:
+        saved = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))
+        count = len(one.book.items)
+        done = count - len(one.untouched)
+        print(f"{show(one.path.name)}, saved {saved}: {done} of {count} items answered.")
+        if one.untouched:
+            worth = sum(titles[item].points for item in one.untouched if item in titles)
+            print(f"  still as handed out: {', '.join(one.untouched)} ({worth:g} points)")
+        for path in one.beside:
+            print(f"  with {path.as_posix()}, which it uses")
+        for note in one.job.notes:
+            print(f"  note: {note}")
+        size = one.path.stat().st_size + sum((one.path.parent / path).stat().st_size for path in one.beside)
+        if size > MOST_BYTES or size - one.path.stat().st_size > MOST_BESIDE:
+            print(
+                f"  note: {size / 1e6:.0f} MB is more than the grader reads. Clear the outputs, and save it again."
+            )
+    print(f"Packed as {target}." if target.suffix == ".zip" else f"Handed in: {target}.")
+    if target.suffix == ".zip" and not named:
+        print(f"It is called after your login name, {name}; --name NAME gives it another.")

@@ -1,0 +1,148 @@
+"""What a student packs is what the grader reads, and packing loses nothing."""
+
+import json
+import os
+import zipfile
+
+import classroom as c
+import pytest
+
+from autograd_lab import cli
+from autograd_lab.course.contents import exercise_name
+from autograd_lab.grade import beside, collect, merge, submit
+from autograd_lab.grade import submissions as s
+
+FILE = exercise_name(c.BOOK) + ".ipynb"
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """A student's folder: 04 begun, with a module and data, 05 as handed out."""
+    folder = tmp_path / "lab" / "exercises"
+    code = "from mine import two\nimport pack.deep\nanswer = [12, 4, 12, 160]\nopen('data/x.csv')"
+    c.hand_in(folder, "", c.solved(a1=code), FILE)
+    c.hand_in(folder, "", c.document("exercises", c.OTHER), exercise_name(c.OTHER) + ".ipynb")
+    for name in (
+        "mine.py",
+        "pack/__init__.py",
+        "pack/deep.py",
+        "data/x.csv",
+        "secret.txt",
+        "pack/__pycache__/x.py",
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(name)
+    monkeypatch.chdir(tmp_path / "lab")
+    return folder
+
+
+def said(capsys):
+    return capsys.readouterr().out
+
+
+def graded(top, out):
+    out.mkdir(exist_ok=True)
+    with collect.collected(top, out) as download:
+        found = s.find(download.folder, merge.shelf(c.course().released.values()), download=download)
+        return {
+            (x.student, x.notebook): (s.load(x.file), set(beside.beside(x.file)[0]))
+            for x in found.submissions
+        }
+
+
+@pytest.mark.parametrize("form", ["zip", "folder"])
+@pytest.mark.parametrize("name", ["ada", "Jané Doe, Dr.", "נועה", "x" * 60])
+def test_what_is_packed_is_what_is_graded(lab, tmp_path, capsys, form, name):
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    to = ["--out", str(inbox / f"{name}.zip")] if form == "zip" else ["--to", str(inbox)]
+    assert cli.main(["submit", "--name", name, *to]) == 0
+    with_it = {"mine.py", "pack/__init__.py", "pack/deep.py", "data/x.csv"}
+    assert graded(inbox, tmp_path / "out") == {(name, c.BOOK): ((lab / FILE).read_bytes(), with_it)}
+    text = said(capsys)
+    assert f"{FILE}, saved " in text
+    assert "1 of 4 items answered" in text
+    assert "still as handed out: 04.2, 04.3, 04.4 (10 points)" in text
+    assert "with mine.py, which it uses" in text
+    assert "secret" not in text
+
+
+@pytest.mark.parametrize("form", ["zip", "folder"])
+def test_nothing_is_overwritten_and_the_grader_takes_the_newest(lab, tmp_path, form):
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    to = ["--out", str(inbox / "ada.zip")] if form == "zip" else ["--to", str(inbox)]
+    kept = {}
+    for number, answer in enumerate(("answer = [1]", "answer = [2]", "answer = [3]")):
+        c.hand_in(lab, "", c.solved(a1=answer), FILE)
+        assert cli.main(["submit", "04", "--name", "ada", *to]) == 0
+        for path in inbox.rglob("*.*"):
+            os.utime(path, (2_000 + number, 2_000 + number)) if path not in kept else None
+        assert all(path.read_bytes() == data for path, data in kept.items())
+        kept = {path: path.read_bytes() for path in inbox.rglob("*.*")}
+    ((data, _),) = graded(inbox, tmp_path / "out").values()
+    assert data == (lab / FILE).read_bytes()
+    assert len(kept) == 3
+
+
+def test_the_same_work_twice_is_there_once(lab, tmp_path):
+    (tmp_path / "inbox").mkdir()
+    for _ in range(2):
+        assert cli.main(["submit", "--name", "ada", "--to", str(tmp_path / "inbox")]) == 0
+    assert len(list((tmp_path / "inbox").rglob("*.ipynb"))) == 1
+
+
+def test_a_newer_helper_does_not_replace_the_older_notebooks_helper(lab, tmp_path, capsys):
+    (tmp_path / "inbox").mkdir()
+    words = ["submit", "--name", "ada", "--to", str(tmp_path / "inbox")]
+    assert cli.main(words) == 0
+    (lab / "mine.py").write_text("other")
+    assert cli.main(words) == 2
+    assert "handed in before, and is different now" in capsys.readouterr().err
+    assert (tmp_path / "inbox" / "ada" / "mine.py").read_text() == "mine.py"
+
+
+def test_numbers_files_and_everything_begun(lab, tmp_path, capsys):
+    assert cli.main(["submit", "05", "--name", "a"]) == 0  # named, so packed as it is
+    assert cli.main(["submit", f"exercises/{FILE}", "--name", "b"]) == 0
+    (lab / "my own 04.ipynb").write_bytes((lab / FILE).read_bytes())
+    assert cli.main(["submit", "--name", "c"]) == 0
+    assert "Not packed: my own 04.ipynb" in said(capsys)
+    assert cli.main(["submit", "my own 04.ipynb", "--name", "d"]) == 0
+    names = {n: zipfile.ZipFile(f"{n}.zip").namelist() for n in "abcd"}
+    assert [names[n][0] for n in "abcd"] == [exercise_name(c.OTHER) + ".ipynb", FILE, FILE, "my own 04.ipynb"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["17"], "There is no exercise '17'"),
+        (["04", "--name", "../up"], "cannot be the name"),
+        (["04", "--name", " "], "Whose work is it?"),
+        (["04", "--name", "a", "--to", "nowhere"], "There is no folder nowhere"),
+        (["04", "--name", "a", "--to", ".", "--out", "x.zip"], "It cannot go to two places"),
+        (["--dir", "nowhere"], "There are no exercises in nowhere"),
+        (["broken.ipynb", "--name", "a"], "broken.ipynb was not packed"),
+        (["other.ipynb", "--name", "a"], "other.ipynb is no exercise"),
+        (["04", f"exercises/{FILE}", "--name", "a"], "There are several files"),
+    ],
+)
+def test_what_cannot_be_packed_is_said(lab, tmp_path, capsys, words, says):
+    (tmp_path / "lab" / "broken.ipynb").write_text("{")
+    (tmp_path / "lab" / "other.ipynb").write_text(json.dumps({"cells": [c.code("1")]}))
+    assert cli.main(["submit", *words]) == 2
+    text = capsys.readouterr().err
+    assert says in text
+    assert "What to do" in text
+    assert not list((tmp_path / "lab").glob("*.zip"))
+
+
+def test_nothing_begun(lab, capsys):
+    c.hand_in(lab, "", c.document("exercises"), FILE)
+    assert cli.main(["submit", "--name", "a"]) == 2
+    assert "every exercise in" in capsys.readouterr().err
+
+
+def test_a_students_folder_is_found_from_inside_it(lab, monkeypatch):
+    monkeypatch.chdir(lab / "data")
+    assert submit._folder(None) == lab

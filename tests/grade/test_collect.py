@@ -218,12 +218,49 @@ def test_a_student_cannot_hand_in_for_another(tmp_path):
     assert set(loaded) <= {"jane", "eve", "x"}
 
 
+def test_a_students_archive_is_no_download_among_students_archives(tmp_path):
+    pack(tmp_path / "x", {canvas_name("Jane", "Doe", 1000, 8, NB): b"not jane's"}, "zip").rename(
+        tmp_path / "eve.zip"
+    )
+    with zipfile.ZipFile(tmp_path / "jane.zip", "w") as archive:
+        archive.writestr(NB, b"jane")
+    (tmp_path / "x").rmdir()
+    roster = roster_of([("Jane", "Doe")], tmp_path.parent / f"{tmp_path.name}.csv")
+    loaded, _ = handed_in(tmp_path, tmp_path.parent / f"{tmp_path.name}-out", roster)
+    assert "not jane's" not in str(loaded.get("s00"))
+
+
+@pytest.mark.parametrize("system", ["canvas", "moodle"])
+def test_two_who_are_called_like_one_on_the_roster_keep_their_numbers(tmp_path, system):
+    roster = roster_of([("Jane", "Doe")], tmp_path / "class.csv")
+    make = canvas_name if system == "canvas" else lambda f, n, user, _, file: moodle_name(f, n, user, file)
+    files = {make("Jane", "Doe", user, user, NB): f"{user}".encode() for user in (11, 12)}
+    loaded, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out", roster)
+    assert sorted(loaded.values()) == [b"11", b"12"]
+    assert "s00" not in loaded
+    assert any("11" in line and "12" in line and "s00" in line for line in found.warnings)
+
+
+def test_moodles_group_in_front_of_a_name(tmp_path):
+    roster = roster_of([("Jane", "Doe-Smith")], tmp_path / "class.csv")
+    files = {moodle_name("Group 1-A-Jane", "Doe-Smith", 5, NB): b"jane"}
+    assert handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out", roster)[0] == {"s00": b"jane"}
+
+
+def test_folders_of_students_differ_in_more_than_case(tmp_path):
+    files = {moodle_name(name, "", 5 + i, NB): name.encode() for i, name in enumerate(("ada", "Ada", "ADA"))}
+    top = pack(tmp_path / "in", files, "zip")
+    with collect.collected(top, tmp_path) as download:
+        assert len({name.casefold() for name in download.names}) == 3
+        assert sorted(download.names.values()) == ["ADA", "Ada", "ada"]
+
+
 def test_of_several_files_the_newest_is_graded_and_helpers_come_along(tmp_path):
     """In Canvas the number of a file grows; all have the time of the download."""
     files = {
-        canvas_name("Jane", "Doe", 1, 50, NB.replace(".ipynb", "-2.ipynb")): b"second",
-        canvas_name("Jane", "Doe", 1, 49, NB.replace(".ipynb", "-1.ipynb")): b"first",
-        canvas_name("Jane", "Doe", 1, 40, NB): b"zeroth",
+        canvas_name("Jane", "Doe", 1, 50, NB): b"second",
+        canvas_name("Jane", "Doe", 1, 49, NB.replace(".ipynb", "-2.ipynb")): b"first",
+        canvas_name("Jane", "Doe", 1, 40, NB.replace(".ipynb", "-1.ipynb")): b"zeroth",
         canvas_name("Jane", "Doe", 1, 51, "mine.py"): b"x = 1",
         canvas_name("Bob", "B", 2, 52, "mine.py"): b"x = 2",
     }

@@ -1,20 +1,25 @@
-"""The command `autograd-lab gradebook RESULTS`: look at the grades of a class, and change them by hand."""
+"""The command `autograd-lab gradebook RESULTS`: look at the grades of a class, and change them by hand, one by one or from a CSV file."""
 
 from __future__ import annotations
 
 import argparse
 import getpass
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from . import feedback, tables
-from .gradebook import NAME, Entry, Gradebook
+from autograd_lab.course.resources import course_root
+
+from . import feedback, policy, tables
+from .gradebook import NAME, Change, Entry, Gradebook
 from .model import RESULT_STATES, CannotGradeError, Result
+from .people import Roster
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`autograd-lab gradebook RESULTS [show | override | withdraw | forget | history | export]`; the exit status."""
+    """`autograd-lab gradebook RESULTS [show | override | overrides | comment | policy | ...]`; the exit status."""
     options = _parser().parse_args(argv)
     try:
         with Gradebook(options.results / NAME if options.results.is_dir() else options.results) as book:
@@ -63,6 +68,38 @@ def _parser() -> argparse.ArgumentParser:
     withdraw.add_argument("student")
     withdraw.add_argument("item")
     withdraw.set_defaults(points=None)
+    comment = commands.add_parser(
+        "comment", help="write to a student about an item or a notebook; points stay as they are"
+    )
+    comment.add_argument("student")
+    comment.add_argument("about", metavar="ITEM", help="such as 04.2, or 04 for the notebook")
+    comment.add_argument("text", help='what to write; "" takes it back')
+    comment.add_argument("--author", default="", help="who writes (default: your login name)")
+    comment.set_defaults(do=_comment)
+    many = commands.add_parser("overrides", help="overrides and comments from a CSV file")
+    many.add_argument(
+        "file", type=Path, metavar="FILE",
+        help="columns student, item, points (- takes an override back), reason, comment; points or comment may be empty",
+    )  # fmt: skip
+    many.add_argument("--reason", default="", help="for rows without one")
+    many.add_argument(
+        "--author", default="", help="who decided, for rows without an author (default: your login name)"
+    )
+    many.set_defaults(do=_overrides)
+    rules = commands.add_parser(
+        "policy", help="what lateness costs, extensions, which submission counts: show or change it"
+    )
+    policy.add_options(
+        rules.add_argument_group("changes, kept in the gradebook; what is not given stays as it was")
+    )
+    rules.set_defaults(do=_policy)
+    for command in (many, rules):
+        command.add_argument(
+            "--dry-run", action="store_true", help="say what would change, and change nothing"
+        )
+        command.add_argument(
+            "--good-rows", action="store_true", help="leave out the rows of FILE that cannot be used"
+        )
     forget = commands.add_parser("forget", help="take out a notebook that was graded by mistake")
     forget.add_argument("notebook", metavar="NOTEBOOK", help="its number or its name, such as 05")
     for command, do in ((override, _override), (withdraw, _override), (forget, _forget)):
@@ -126,8 +163,14 @@ def _show(book: Gradebook, options: argparse.Namespace) -> int:
         print("Nothing in the gradebook is like that.")
         return 0
     _print_table(head, rows)
-    for note in [note for e in entries if options.student for note in e.notes]:
-        print(f"note: {_printable(note)}")
+    for entry in entries if options.student else ():
+        for note in [
+            *entry.notes,
+            *(f"comment on {item or entry.notebook}: {one.text}" for item, one in entry.comments.items()),
+        ]:
+            print(f"note: {_printable(note)}")
+        for other in entry.others:
+            print(_printable(f"note: {other.file} earns {other.total:g} and does not count."))
     return 0
 
 
@@ -149,6 +192,146 @@ def _override(book: Gradebook, options: argparse.Namespace) -> int:
     print(f"{entry.student}, {options.item}: {entry.points(result):g} of {result.points:g} points")
     tables.write(book, book.path.parent)
     return 0
+
+
+def _comment(book: Gradebook, options: argparse.Namespace) -> int:
+    entry = book.comment(options.student, options.about, options.text, options.author or _login())
+    print(
+        f"{entry.student}, {options.about}: {'written' if options.text.strip() else 'taken back'}; the points are as they were."
+    )
+    tables.write(book, book.path.parent)
+    return 0
+
+
+def _overrides(book: Gradebook, options: argparse.Namespace) -> int:
+    roster = policy.people_of(book.setting, [entry.student for entry in book.entries()])
+    changes, same, bad = read_overrides(options.file, book, roster, options.reason)
+    for line in bad:
+        print(f"{options.file.name}, {_printable(line)}", file=sys.stderr)
+    if bad and not options.good_rows:
+        raise policy.refuse(options.file, bad)
+    points = {(e.student, r.item): e.points(r) for e in book.entries() for r in e.results}
+    for one in changes:
+        if one.comment is not None:
+            print(
+                _printable(
+                    f"{one.student}, {one.item or one.notebook}: {one.comment or 'the comment is taken back'}"
+                )
+            )
+        else:
+            now = "the grader's points" if one.points is None else f"{one.points:g}"
+            print(
+                _printable(
+                    f"{one.student}, {one.item}: {points[one.student, one.item]:g} -> {now} ({one.reason})"
+                )
+            )
+    if options.dry_run:
+        print(f"Nothing was changed: {len(changes)} changes would be made; {same} are made already.")
+        return 0
+    book.change_all(changes, options.author or _login())
+    print(
+        f"{len(changes)} changes were made; {same} were made already."
+        + (" Run `autograd-lab grade` to renew the pages." if changes else "")
+    )
+    tables.write(book, book.path.parent)
+    return 0
+
+
+def read_overrides(
+    path: Path, book: Gradebook, roster: Roster, reason: str = ""
+) -> tuple[list[Change], int, list[str]]:
+    """(what a CSV file changes, how many of its rows are so already, what is wrong with which row). Raises CannotGradeError."""
+    begin = "student,item,points,reason,comment"
+    rows = policy.Rows(
+        path, "list of overrides", [("item", "exercise", "question"), ("points", "comment")], begin
+    )
+    changes: list[Change] = []
+    first: dict[tuple[str, str, bool], int] = {}
+    entries = {(e.student, e.notebook): e for e in book.entries()}
+    same = 0
+
+    def take(number: int, cells: Mapping[str, str]) -> None:
+        nonlocal same
+        student = policy.student_of(cells[rows.who], roster)
+        about = next(filter(None, (cells.get(name, "") for name in ("item", "exercise", "question"))), "")
+        points, comment = cells.get("points", ""), cells.get("comment", "")
+        if not about:
+            raise CannotGradeError("It names no item.", "", "")
+        if not points and not comment:
+            raise CannotGradeError("It gives neither points nor a comment.", "", "")
+        made = []
+        if points:
+            value = None if points in ("-", "withdraw") else _number(points)
+            made.append(book.change(student, about, value, cells.get("reason") or reason))
+        if comment:
+            made.append(book.change(student, about, None, "", comment))
+        for one in made:
+            key = (student, about, one.comment is not None)
+            if first.setdefault(key, number) != number:
+                raise CannotGradeError(f"Row {first[key]} is about {student}, {about} as well.", "", "")
+        for one in made:
+            entry = entries[student, one.notebook]
+            override, written = entry.overrides.get(one.item), entry.comments.get(one.item)
+            points_are_so = override and (override.points, override.reason) == (one.points, one.reason)
+            comment_is_so = written and written.text == one.comment
+            if comment_is_so if one.comment is not None else points_are_so:
+                same += 1
+            else:
+                changes.append(replace(one, author=cells.get("author", "")))
+
+    rows.read(take)
+    return changes, same, rows.bad
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise CannotGradeError(f"{text!r} is no number of points.", "", "")
+    return value
+
+
+def _policy(book: Gradebook, options: argparse.Namespace) -> int:
+    books = {path.stem for path in (course_root() / "exercises").glob("[0-9]*.ipynb")}
+    books |= {entry.notebook for entry in book.entries()}
+    roster = policy.people_of(book.setting, [entry.student for entry in book.entries()])
+    before = {(e.student, e.notebook): e.total for e in book.entries()}
+    try:
+        with book.together():
+            change_policy(book, options, books, roster)
+            after = {(e.student, e.notebook): e.total for e in book.entries()}
+            lines = policy.Policy.of(book.setting).says()
+            if options.dry_run:
+                raise _UndoError
+    except _UndoError:
+        pass
+    print("\n".join(map(_printable, lines)))
+    moved = [(who, was, after[who]) for who, was in before.items() if after.get(who) != was]
+    for (student, notebook), was, now in moved:
+        print(_printable(f"{student}, {notebook}: {was:g} -> {now:g} points"))
+    if options.dry_run:
+        print("Nothing was changed: this is what would be.")
+    elif moved:
+        tables.write(book, book.path.parent)
+        print("Run `autograd-lab grade` to renew the pages.")
+    return 0
+
+
+class _UndoError(Exception):
+    """Takes back what a dry run has done."""
+
+
+def change_policy(book: Gradebook, options: argparse.Namespace, books: Iterable[str], roster: Roster) -> None:
+    """Store what the options change of the policy; rows that cannot be used are printed. Raises CannotGradeError."""
+    made, bad = policy.settings(options, books, roster, policy.Policy.of(book.setting))
+    for line in bad:
+        print(f"{options.extensions.name}, {_printable(line)}", file=sys.stderr)
+    if bad and not options.good_rows:
+        raise policy.refuse(options.extensions, bad)
+    if made:
+        book.set_policy(made, _login())
 
 
 def _forget(book: Gradebook, options: argparse.Namespace) -> int:

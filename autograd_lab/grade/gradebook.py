@@ -3,16 +3,17 @@
     submissions   what was handed in and what running it gave; one row for each student and notebook
     results       one row for each item, with the state of everything it was computed from (`basis`)
     overrides     points given by a person, with reason, author and time; never deleted, kept through regrades
+    comments      what a person wrote about an item or a notebook, without changing points
+    attempts      what was handed in earlier, or later with fewer points where the best counts
     history       what changed, when
 
-A grading run that is killed leaves only whole submissions behind; the next one compares `basis` and continues.
+Policy (policy.py) is in the settings, and applied when entries are read. A grading run that is killed leaves only whole submissions behind; the next one compares `basis` and continues.
 by_hand.py shows the gradebook and changes grades by hand.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from .model import Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
+from .policy import Policy
 
 VERSION = 1
 NAME = "gradebook.db"
-DAY = 86_400
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE submissions (
@@ -58,6 +59,40 @@ CREATE TABLE history (
     at TEXT NOT NULL, event TEXT NOT NULL, student TEXT NOT NULL, notebook TEXT NOT NULL, item TEXT NOT NULL,
     before TEXT NOT NULL, after TEXT NOT NULL, reason TEXT NOT NULL, author TEXT NOT NULL);
 """
+LATER = """
+CREATE TABLE IF NOT EXISTS comments (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    student TEXT NOT NULL, notebook TEXT NOT NULL,
+    item TEXT NOT NULL,         -- "": about the notebook
+    text TEXT NOT NULL,         -- "": an earlier one is withdrawn
+    author TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS attempts (
+    student TEXT NOT NULL, notebook TEXT NOT NULL, status TEXT NOT NULL, file TEXT NOT NULL, digest TEXT NOT NULL,
+    handed_in INTEGER, notes TEXT NOT NULL, asked TEXT NOT NULL, job BLOB, run BLOB, seconds REAL NOT NULL,
+    results TEXT NOT NULL,      -- JSON: the rows that `results` had
+    PRIMARY KEY (student, notebook, digest));
+"""
+"""Tables that gradebooks of this version may lack; earlier programs do not look at them."""
+_RESULT = 'student, notebook, item, place, score, points, state, says, misconception, probe, "case", hidden, got, want, basis'
+_SUBMISSION = "student, notebook, status, file, digest, handed_in, notes, asked, job, run, seconds"
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What a person wrote to a student."""
+
+    text: str
+    author: str
+    at: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A submission that does not count, because another one does."""
+
+    file: str
+    handed_in: datetime | None
+    total: float
 
 
 @dataclass(frozen=True)
@@ -101,20 +136,29 @@ class Entry:
     due: datetime | None = None
     penalty: float = 0.0
     """The share of each item's points that lateness costs, from 0 to 1."""
+    days_late: int = 0
+    """Days late, each day begun counting as one; 0 if in time, or within the days of grace."""
+    ceiling: float = 1.0
+    """The share of an item's points that it earns at most."""
+    closed: bool = False
+    """Whether it came when nothing was taken any more."""
+    extension: str = ""
+    """The student's own due date, in words, if it is not that of the class."""
     results: list[Result] = field(default_factory=list)
     overrides: dict[str, Override] = field(default_factory=dict)
-
-    @property
-    def days_late(self) -> int:
-        """Days late, each day begun counting as one; 0 if in time."""
-        if self.due is None or self.handed_in is None:
-            return 0
-        return max(0, math.ceil((self.handed_in - self.due).total_seconds() / DAY))
+    comments: dict[str, Comment] = field(default_factory=dict)
+    """{item, or "" for the notebook: comment}."""
+    others: list[Attempt] = field(default_factory=list)
+    """The student's other submissions."""
 
     def points(self, result: Result) -> float:
-        """What counts for an item: the override if there is one, otherwise the score less the late penalty."""
+        """What counts for an item: the override if there is one, otherwise the score less what lateness costs."""
         override = self.overrides.get(result.item)
-        return override.points if override else round(result.score * (1 - self.penalty), 4)
+        return override.points if override else self.earned(result)
+
+    def earned(self, result: Result) -> float:
+        """What an item earns without anybody's help: its score less what lateness costs."""
+        return round(min(result.score * (1 - self.penalty), result.points * self.ceiling), 4)
 
     @property
     def total(self) -> float:
@@ -133,6 +177,8 @@ class Gradebook:
     def __init__(self, path: Path, create: bool = False) -> None:
         self.path = path
         self._entries: list[Entry] = []
+        self._by_item: dict[tuple[str, str], Entry] = {}
+        self._by_item_of: list[Entry] | None = None
         self._read_at: tuple[int, int] | None = None
         """The state of the database when the entries were read: what this connection and others had written until then."""
         if not create and not path.is_file():
@@ -174,6 +220,8 @@ class Gradebook:
                     for statement in SCHEMA.split(";\n"):
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {VERSION}")
+        for statement in LATER.split(";\n"):
+            self._db.execute(statement)
 
     def __enter__(self) -> Gradebook:
         return self
@@ -203,6 +251,7 @@ class Gradebook:
             yield
         except BaseException:
             self._db.execute("ROLLBACK")
+            self._read_at = None
             raise
         self._db.execute("COMMIT")
 
@@ -221,6 +270,19 @@ class Gradebook:
         ):
             found[student, notebook].results[item] = basis
             found[student, notebook].states.add(state)
+        return found
+
+    def known_attempts(self) -> dict[tuple[str, str, str], Known]:
+        """What the gradebook knows of the submissions that do not count, by student, notebook and digest."""
+        found = {}
+        for row in self._db.execute(
+            "SELECT student, notebook, status, digest, asked, file, handed_in, notes, results FROM attempts"
+        ):
+            results = json.loads(row[8])
+            found[row[0], row[1], row[3]] = Known(
+                row[2], row[3], row[4], row[5], row[6], tuple(json.loads(row[7])),
+                {one["item"]: one["basis"] for one in results}, {one["state"] for one in results},
+            )  # fmt: skip
         return found
 
     def record(
@@ -242,6 +304,8 @@ class Gradebook:
     ) -> None:
         """Store a submission with its results, replacing what was known of it; after a kill, all of it or nothing.
 
+        If it is another one than before, the earlier one is kept as an attempt. Where the best counts, that may be the new one.
+
         basis   {item: digest of what its result depends on}
         asked   digest of what `run` depends on
         only    the one item whose result is replaced; the others are kept
@@ -249,28 +313,32 @@ class Gradebook:
         results = list(results)
         who = (student, notebook)
         now = _now()
+        row = (*who, status, file, digest, _seconds(handed_in), _text(list(notes)), asked,
+               _pack(job), _pack(run), run.seconds if run else 0.0)  # fmt: skip
         with self._transaction():
+            other = self._digest(*who) not in (None, "", digest)
+            if other and status != "missing" and self.setting("counts", "latest") == "best":
+                self._keep_attempt(row, results, basis, only)
+                self.settle([who])
+                return
+            if other and not only:
+                self._put_aside(*who)
             before = {
                 row[0]: (row[1], row[2])
                 for row in self._db.execute(
                     "SELECT item, score, state FROM results WHERE student = ? AND notebook = ?", who
                 )
             }
+            self._db.execute(f"INSERT OR REPLACE INTO submissions VALUES ({', '.join('?' * len(row))})", row)
             self._db.execute(
-                "INSERT OR REPLACE INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*who, status, file, digest, _seconds(handed_in), _text(list(notes)), asked,
-                 _pack(job), _pack(run), run.seconds if run else 0.0),
-            )  # fmt: skip
+                "DELETE FROM attempts WHERE student = ? AND notebook = ? AND digest = ?", (*who, digest)
+            )
             if not only:
                 self._db.execute("DELETE FROM results WHERE student = ? AND notebook = ?", who)
             for place, one in enumerate(results):
                 if only and one.item != only:
                     continue
-                self._db.execute(
-                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*who, one.item, place, one.score, one.points, one.state, one.says, one.misconception,
-                     one.probe, one.case, int(one.hidden), _text(one.got), _text(one.want), basis.get(one.item, "")),
-                )  # fmt: skip
+                self._put_result(_result_row(who, one, place, basis.get(one.item, "")))
                 was = before.get(one.item)
                 if was and was != (one.score, one.state):
                     self._log(
@@ -279,21 +347,172 @@ class Gradebook:
             if not before:
                 total = f"{sum(one.score for one in results):g} of {sum(one.points for one in results):g}"
                 self._log(now, status, *who, "", "", total)
+            if self.setting("counts", "latest") == "best":
+                self.settle([who])
+
+    def _put_result(self, row: Mapping[str, Any]) -> None:
+        values = [row[name] for name in _RESULT.replace('"', "").split(", ")]
+        self._db.execute(
+            f"INSERT OR REPLACE INTO results ({_RESULT}) VALUES ({', '.join('?' * len(values))})", values
+        )
+
+    # --- attempts ---
+
+    def _digest(self, student: str, notebook: str) -> str | None:
+        """The digest of the submission that counts."""
+        row = self._db.execute(
+            "SELECT digest FROM submissions WHERE student = ? AND notebook = ?", (student, notebook)
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def _keep_attempt(
+        self, row: tuple[Any, ...], results: list[Result], basis: Mapping[str, str], only: str
+    ) -> None:
+        who = row[0], row[1]
+        rows = [_result_row(who, one, place, basis.get(one.item, "")) for place, one in enumerate(results)]
+        known = self._db.execute(
+            "SELECT results FROM attempts WHERE student = ? AND notebook = ? AND digest = ?",
+            (*row[:2], row[4]),
+        ).fetchone()
+        if only and known:
+            rows = [
+                next((new for new in rows if new["item"] == only == one["item"]), one)
+                for one in json.loads(known[0])
+            ]
+        elif not known:
+            total = f"{sum(one.score for one in results):g} of {sum(one.points for one in results):g}"
+            self._log(_now(), "another submission", row[0], row[1], "", "", total)
+        self._db.execute(
+            f"INSERT OR REPLACE INTO attempts ({_SUBMISSION}, results) VALUES ({', '.join('?' * 12)})",
+            (*row, _text(rows)),
+        )
+
+    def _put_aside(self, student: str, notebook: str) -> None:
+        """Keep the submission that counted as one that does not."""
+        who = (student, notebook)
+        rows = [
+            dict(row)
+            for row in self._db.execute(
+                f"SELECT {_RESULT} FROM results WHERE student = ? AND notebook = ?", who
+            )
+        ]
+        self._db.execute(
+            f"INSERT OR REPLACE INTO attempts ({_SUBMISSION}, results) SELECT {_SUBMISSION}, ? FROM submissions"
+            " WHERE student = ? AND notebook = ?",
+            (_text(rows), *who),
+        )
+
+    def settle(self, which: Iterable[tuple[str, str]] | None = None) -> list[tuple[str, str]]:
+        """Let the submissions count that the policy says, of these students and notebooks or of all; returns those that changed."""
+        best = self.setting("counts", "latest") == "best"
+        policy = Policy.of(self.setting)
+        changed = []
+        with self._transaction():
+            pairs = (
+                which
+                if which is not None
+                else self._db.execute("SELECT DISTINCT student, notebook FROM attempts").fetchall()
+            )
+            for student, notebook in map(tuple, pairs):
+                who = (student, notebook)
+                rows = self._db.execute(
+                    "SELECT digest, status, handed_in, results FROM attempts WHERE student = ? AND notebook = ?",
+                    who,
+                ).fetchall()
+                now = self._db.execute(
+                    "SELECT digest, status, handed_in FROM submissions WHERE student = ? AND notebook = ?",
+                    who,
+                ).fetchone()
+                if not rows or now is None:
+                    continue
+                results = [
+                    dict(row)
+                    for row in self._db.execute(
+                        "SELECT item, score, points FROM results WHERE student = ? AND notebook = ?", who
+                    )
+                ]
+
+                def worth(
+                    status: str, at: int | None, results: list[dict[str, Any]], who: tuple[str, str] = who
+                ) -> tuple[Any, ...]:
+                    if not best:
+                        return (at or 0,)
+                    return status == "graded", _total(policy, who, _moment(at), results), at or 0
+
+                ranked = [(worth(row[1], row[2], json.loads(row[3])), row[0]) for row in rows]
+                top, digest = max(ranked)
+                if top > worth(now[1], now[2], results):
+                    self._exchange(student, notebook, digest)
+                    changed.append(who)
+        return changed
+
+    def _exchange(self, student: str, notebook: str, digest: str) -> None:
+        """Let another submission count."""
+        who = (student, notebook)
+        old = self._db.execute(
+            "SELECT SUM(score) FROM results WHERE student = ? AND notebook = ?", who
+        ).fetchone()[0]
+        row = self._db.execute(
+            f"SELECT {_SUBMISSION}, results FROM attempts WHERE student = ? AND notebook = ? AND digest = ?",
+            (*who, digest),
+        ).fetchone()
+        self._put_aside(*who)
+        self._db.execute(
+            "DELETE FROM attempts WHERE student = ? AND notebook = ? AND digest = ?", (*who, digest)
+        )
+        self._db.execute("DELETE FROM results WHERE student = ? AND notebook = ?", who)
+        self._db.execute(
+            f"INSERT OR REPLACE INTO submissions VALUES ({', '.join('?' * 11)})", tuple(row)[:11]
+        )
+        results = json.loads(row[11])
+        for one in results:
+            self._put_result(one)
+        new = sum(one["score"] for one in results)
+        self._log(
+            _now(),
+            "another counts",
+            *who,
+            "",
+            f"{old or 0:g}",
+            f"{new:g}",
+            f"the {self.setting('counts', 'latest')} counts",
+        )
 
     def touch(
-        self, student: str, notebook: str, file: str, handed_in: datetime | None, notes: Iterable[str]
+        self,
+        student: str,
+        notebook: str,
+        file: str,
+        handed_in: datetime | None,
+        notes: Iterable[str],
+        digest: str = "",
     ) -> None:
-        """Update where a graded submission is and when it was handed in."""
+        """Update where a graded submission is and when it was handed in; of the one with this digest, if there are several."""
+        aside = bool(digest) and self._digest(student, notebook) != digest
         with self._transaction():
             self._db.execute(
-                "UPDATE submissions SET file = ?, handed_in = ?, notes = ? WHERE student = ? AND notebook = ?",
-                (file, _seconds(handed_in), _text(list(notes)), student, notebook),
+                f"UPDATE {'attempts' if aside else 'submissions'} SET file = ?, handed_in = ?, notes = ?"
+                f" WHERE student = ? AND notebook = ?{' AND digest = ?' if aside else ''}",
+                (
+                    file,
+                    _seconds(handed_in),
+                    _text(list(notes)),
+                    student,
+                    notebook,
+                    *([digest] if aside else []),
+                ),
             )
 
-    def stored_run(self, student: str, notebook: str) -> tuple[Job, Run] | None:
-        """The merged notebook and the result of running it; None if they were stored in a form that this version does not know."""
+    def stored_run(self, student: str, notebook: str, digest: str = "") -> tuple[Job, Run] | None:
+        """The merged notebook and the result of running it; None if they were stored in a form that this version does not know.
+
+        digest  of the submission, if not the one that counts is meant
+        """
+        aside = bool(digest) and self._digest(student, notebook) != digest
         row = self._db.execute(
-            "SELECT job, run FROM submissions WHERE student = ? AND notebook = ?", (student, notebook)
+            f"SELECT job, run FROM {'attempts' if aside else 'submissions'} WHERE student = ? AND notebook = ?"
+            f"{' AND digest = ?' if aside else ''}",
+            (student, notebook, *([digest] if aside else [])),
         ).fetchone()
         if row is None or row[0] is None or row[1] is None:
             return None
@@ -339,18 +558,21 @@ class Gradebook:
         return list(self._entries)
 
     def _read(self) -> list[Entry]:
-        due = {name: datetime.fromisoformat(text) for name, text in self.setting("due", {}).items()}
-        rate = self.setting("late penalty", 0.0)
+        policy = Policy.of(self.setting)
         found: dict[tuple[str, str], Entry] = {}
-        self._db.execute("BEGIN")  # one consistent view of all tables
+        inside = self._db.in_transaction
+        if not inside:
+            self._db.execute("BEGIN")  # one consistent view of all tables
         try:
             for row in self._db.execute(
                 "SELECT student, notebook, status, file, digest, handed_in, notes, seconds FROM submissions"
             ):
-                at = None if row[5] is None else datetime.fromtimestamp(row[5], UTC)
+                at = _moment(row[5])
                 entry = Entry(row[0], row[1], row[2], row[3], row[4], at, json.loads(row[6]), row[7])
-                entry.due = due.get(entry.notebook) or due.get("")
-                entry.penalty = min(1.0, rate * entry.days_late)
+                entry.due = policy.due_of(entry.student, entry.notebook)
+                entry.days_late, entry.penalty, entry.closed = policy.lateness(entry.due, at)
+                entry.ceiling = policy.ceiling if entry.days_late else 1.0
+                entry.extension = policy.extension_says(entry.student, entry.notebook)
                 found[row[0], row[1]] = entry
             for row in self._db.execute(
                 'SELECT student, notebook, item, score, points, state, says, misconception, probe, "case", hidden, got, want'
@@ -366,8 +588,24 @@ class Gradebook:
                 changed.pop(item, None)
                 if points is not None:
                     changed[item] = Override(points, reason, author, at)
+            for student, notebook, item, text, author, at in self._db.execute(
+                "SELECT student, notebook, item, text, author, at FROM comments ORDER BY number"
+            ):
+                if (student, notebook) in found:
+                    written = found[student, notebook].comments
+                    written.pop(item, None)
+                    if text:
+                        written[item] = Comment(text, author, at)
+            for student, notebook, file, at, results in self._db.execute(
+                "SELECT student, notebook, file, handed_in, results FROM attempts WHERE status = 'graded' ORDER BY handed_in, digest"
+            ):
+                if (student, notebook) in found:
+                    when = _moment(at)
+                    total = _total(policy, (student, notebook), when, json.loads(results))
+                    found[student, notebook].others.append(Attempt(file, when, total))
         finally:
-            self._db.execute("COMMIT")
+            if not inside:
+                self._db.execute("COMMIT")
         return [found[key] for key in sorted(found)]
 
     # --- by hand ---
@@ -378,16 +616,35 @@ class Gradebook:
         An override survives regrading and has no late penalty. Raises CannotGradeError if there is no such result, if the item cannot have
         these points, or if no reason is given.
         """
-        entry = next(
-            (e for e in self.entries() if e.student == student and any(r.item == item for r in e.results)),
-            None,
-        )
+        self.change_all([self.change(student, item, points, reason)], author)
+        entry = self._entry(student, item)
+        assert entry is not None
+        return entry
+
+    def comment(self, student: str, about: str, text: str, author: str) -> Entry:
+        """Write to a student about an item or a notebook, without changing points; an empty text withdraws it.
+
+        Raises CannotGradeError if there is no such student, item or notebook.
+        """
+        change = self.change(student, about, None, "", comment=text)
+        self.change_all([change], author)
+        return next(e for e in self.entries() if (e.student, e.notebook) == (student, change.notebook))
+
+    def change(
+        self, student: str, about: str, points: float | None, reason: str, comment: str | None = None
+    ) -> Change:
+        """A change by hand, checked but not made. Raises CannotGradeError.
+
+        about    an item; for a comment also a notebook
+        comment  what to write; points stay as they are then
+        """
+        entry = self._entry(student, about, comment is not None)
         if entry is None:
             students = {e.student for e in self.entries()}
             near = sorted(s for s in students if student.casefold() in s.casefold())[:5]
             items = sorted({r.item for e in self.entries() if e.student == student for r in e.results})
             raise CannotGradeError(
-                f"There is no result of {student} for the item {item}.",
+                f"There is no result of {student} for the item {about}.",
                 f"{student} has {', '.join(items)}."
                 if items
                 else f"the gradebook has no student {student!r}.",
@@ -395,35 +652,90 @@ class Gradebook:
                 if near and not items
                 else "see `autograd-lab gradebook RESULTS show`",
             )
-        worth = next(r.points for r in entry.results if r.item == item)
-        if points is not None and not 0 <= points <= worth:
+        result = next((r for r in entry.results if r.item == about), None)
+        item = about if result else ""
+        if comment is not None:
+            return Change(student, entry.notebook, item, None, "", comment.strip(), "")
+        assert result is not None
+        if points is not None and not 0 <= points <= result.points:
             raise CannotGradeError(
-                f"{points:g} points cannot be given for {item}.",
-                f"it is worth {worth:g}.",
-                f"give 0 to {worth:g}",
+                f"{points:g} points cannot be given for {about}.",
+                f"it is worth {result.points:g}.",
+                f"give 0 to {result.points:g}",
             )
-        if points is None and item not in entry.overrides:
+        if points is None and about not in entry.overrides:
             raise CannotGradeError(
-                f"There is nothing to withdraw for {student}, {item}.",
+                f"There is nothing to withdraw for {student}, {about}.",
                 "its points are the grader's.",
                 "see `autograd-lab gradebook RESULTS history`",
             )
         reason = _reason(reason, "The override was not made.")
-        was = next(entry.points(r) for r in entry.results if r.item == item)
+        return Change(student, entry.notebook, item, points, reason, None, f"{entry.points(result):g}")
+
+    def _entry(self, student: str, about: str, notebooks: bool = False) -> Entry | None:
+        """The student's entry with an item or, if they are meant as well, of a notebook."""
+        entries = self.entries()
+        if self._by_item_of is not self._entries:
+            self._by_item = {(e.student, r.item): e for e in entries for r in e.results}
+            self._by_item_of = self._entries
+        found = self._by_item.get((student, about))
+        if found is None and notebooks:
+            own = (e for e in entries if e.student == student)
+            found = next((e for e in own if about in (e.notebook, e.notebook.split("_")[0])), None)
+        return found
+
+    def change_all(self, changes: Iterable[Change], author: str) -> None:
+        """Make changes by hand, all or none. After a power cut they would have to be typed again, so this waits for the disk."""
         now = _now()
-        self._db.execute(
-            "PRAGMA synchronous = FULL"
-        )  # after a power cut, an override would have to be typed again
+        if not self._db.in_transaction:
+            self._db.execute("PRAGMA synchronous = FULL")
         with self._transaction():
-            self._db.execute(
-                "INSERT INTO overrides (student, notebook, item, points, reason, author, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (student, entry.notebook, item, points, reason, author, now),
-            )
-            event = "overridden" if points is not None else "withdrawn"
-            after = "" if points is None else f"{points:g}"
-            self._log(now, event, student, entry.notebook, item, f"{was:g}", after, reason, author)
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        return next(e for e in self.entries() if (e.student, e.notebook) == (student, entry.notebook))
+            for one in changes:
+                who = (one.student, one.notebook, one.item)
+                by = one.author or author
+                if one.comment is not None:
+                    self._db.execute(
+                        "INSERT INTO comments (student, notebook, item, text, author, at) VALUES (?, ?, ?, ?, ?, ?)",
+                        (*who, one.comment, by, now),
+                    )
+                    self._log(
+                        now,
+                        "commented" if one.comment else "comment withdrawn",
+                        *who,
+                        "",
+                        "",
+                        one.comment,
+                        by,
+                    )
+                    continue
+                self._db.execute(
+                    "INSERT INTO overrides (student, notebook, item, points, reason, author, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (*who, one.points, one.reason, by, now),
+                )
+                event = "overridden" if one.points is not None else "withdrawn"
+                after = "" if one.points is None else f"{one.points:g}"
+                self._log(now, event, *who, one.before, after, one.reason, by)
+        if not self._db.in_transaction:
+            self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def set_policy(self, changes: Mapping[str, Any], author: str) -> None:
+        """Store settings of the policy, and let the submissions count that it says. The history tells whose extension changed."""
+        with self._transaction():
+            before, now = self.setting("extensions", {}), _now()
+            counted = self.setting("counts", "latest")
+            for name, value in changes.items():
+                self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, _text(value)))
+            after = changes.get("extensions", before)
+            for student in sorted({*before, *after}):
+                for book in sorted({*before.get(student, {}), *after.get(student, {})}):
+                    was, is_ = before.get(student, {}).get(book), after.get(student, {}).get(book)
+                    if was != is_:
+                        reason = is_[2] if is_ else ""
+                        self._log(
+                            now, "extension", student, book, "", _until(was), _until(is_), reason, author
+                        )
+            if "best" in (counted, self.setting("counts", "latest")):
+                self.settle()
 
     def forget(self, notebook: str, reason: str, author: str) -> list[Entry]:
         """Remove a notebook that was graded by mistake, given by number or name. Returns what was removed.
@@ -454,6 +766,7 @@ class Gradebook:
                 who = (entry.student, entry.notebook)
                 self._db.execute("DELETE FROM results WHERE student = ? AND notebook = ?", who)
                 self._db.execute("DELETE FROM submissions WHERE student = ? AND notebook = ?", who)
+                self._db.execute("DELETE FROM attempts WHERE student = ? AND notebook = ?", who)
                 self._log(
                     now, "forgotten", *who, "", f"{entry.total:g} of {entry.most:g}", "", reason, author
                 )
@@ -469,6 +782,48 @@ class Gradebook:
                 (student, student, item, item),
             )
         ]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change by hand, checked by Gradebook.change: of points, or a comment."""
+
+    student: str
+    notebook: str
+    item: str
+    points: float | None
+    reason: str
+    comment: str | None
+    before: str
+    author: str = ""
+
+
+def _result_row(who: tuple[str, str], one: Result, place: int, basis: str) -> dict[str, Any]:
+    """A row of `results`, in the order of its columns."""
+    return {
+        "student": who[0], "notebook": who[1], "item": one.item, "place": place, "score": one.score,
+        "points": one.points, "state": one.state, "says": one.says, "misconception": one.misconception, "probe": one.probe,
+        "case": one.case, "hidden": int(one.hidden), "got": _text(one.got), "want": _text(one.want), "basis": basis,
+    }  # fmt: skip
+
+
+def _total(
+    policy: Policy, who: tuple[str, str], at: datetime | None, results: Iterable[Mapping[str, Any]]
+) -> float:
+    """What a submission earns with this policy, without overrides."""
+    days, penalty, _ = policy.lateness(policy.due_of(*who), at)
+    ceiling = policy.ceiling if days else 1.0
+    return round(sum(min(one["score"] * (1 - penalty), one["points"] * ceiling) for one in results), 4)
+
+
+def _until(extension: list[Any] | None) -> str:
+    if not extension:
+        return ""
+    return str(extension[0] or f"{extension[1]:g} days")
+
+
+def _moment(seconds: int | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
 def _result(

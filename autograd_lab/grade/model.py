@@ -28,6 +28,7 @@ class CannotGradeError(Exception):
     """The grader cannot continue: what happened, why, and what the instructor can do."""
 
     def __init__(self, what: str, why: str, remedy: str) -> None:
+        self.what, self.why = what, why
         super().__init__(f"{what}\n  Why:        {why}\n  What to do: {remedy}")
 
 

@@ -21,12 +21,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from . import feedback, merge, report, tables
+from . import by_hand, feedback, merge, policy, report, tables
 from .beside import beside
 from .collect import collected
 from .course import Course, choose_notebooks, digest_of, load_course
@@ -35,7 +35,7 @@ from .model import CannotGradeError, Job, Limits, Result, Run, Runner
 from .people import Roster, read_rosters
 from .reading import UnreadableError, read
 from .scoring import score
-from .submissions import MOST_BYTES, Found, Submission, digest, find, load, moment, read_times
+from .submissions import MOST_BYTES, File, Found, Submission, digest, find, load, read_times
 
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
@@ -59,6 +59,8 @@ class Task:
     """Why it cannot be read."""
     rescore: bool = False
     """Whether its stored answers are enough."""
+    kept: bool = False
+    """Whether they are all there is: its file is in the folder no more."""
     beside: str = ""
     """The digest of the files handed in beside it, if there are any."""
     long: bool = False
@@ -96,6 +98,10 @@ class Summary:
     left: int = 0
     """Submissions still to be graded."""
 
+    def __add__(self, other: Summary) -> Summary:
+        """Both together."""
+        return Summary(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Summary)))
+
 
 # ----------------------------------------------------------------------
 # planning
@@ -112,9 +118,11 @@ def plan(
     only: str = "",
     retry: bool = False,
     most_bytes: int = MOST_BYTES,
+    attempts: Mapping[tuple[str, str, str], Known] | None = None,
 ) -> Plan:
     """What these submissions need.
 
+    attempts  what is known of submissions that do not count, by their digests
     again   grade all of them, whatever is known
     only    one item: it is scored again in any case, and nothing else is
     retry   grade again those that ran into a limit
@@ -128,6 +136,8 @@ def plan(
         if not one.file and before and before.status == "graded" and not again:
             made.gone.append(one)
             continue
+        if before and before.digest != task.digest:
+            before = (attempts or {}).get((one.student, one.notebook, task.digest), before)
         want = basis(course, one.notebook, task, only)
         if before and not again and not (retry and before.states & OF_THE_MACHINE):
             have = {item: before.results.get(item, "") for item in want}
@@ -140,6 +150,33 @@ def plan(
                 continue
             task = replace(task, rescore=before.asked == _asked(course, task))
         made.tasks.append(task)
+    return made
+
+
+def plan_kept(
+    there: Iterable[Submission], known: Mapping[tuple[str, str], Known], attempts: Mapping[tuple[str, str, str], Known],
+    course: Course, most_bytes: int = MOST_BYTES,
+) -> Plan:  # fmt: skip
+    """What earlier submissions need whose files are in the folder no more, where the best counts: after a change of the key they are
+    scored again from their stored answers, if the notebook ran without files beside it.
+    """
+    made = Plan()
+    present: dict[tuple[str, str], set[str]] = {}
+    for one in there:
+        digests = present.setdefault((one.student, one.notebook), set())
+        if one.file:
+            digests.add(_look(one, most_bytes).digest)
+    every = [(*who, was) for who, was in known.items()]
+    every += [(student, notebook, was) for (student, notebook, _), was in attempts.items()]
+    for student, notebook, was in every:
+        digests = present.get((student, notebook), set())
+        if was.status != "graded" or not digests or was.digest in digests:
+            continue
+        when = None if was.handed_in is None else datetime.fromtimestamp(was.handed_in, UTC)
+        gone = Submission(student, notebook, File(Path(was.file), was.file), when, was.notes)
+        task = Task(gone, was.digest, rescore=True, kept=True)
+        if was.results != basis(course, notebook, task) and was.asked == _asked(course, task):
+            made.tasks.append(task)
     return made
 
 
@@ -207,8 +244,9 @@ def grade(
     progress = progress or Progress(0, quiet=True)
     stop = stop or threading.Event()
     done = Summary(same=made.same)
-    for one, _ in made.moved:
-        book.touch(one.student, one.notebook, one.file.name if one.file else "", one.handed_in, one.notes)
+    for one, whole in made.moved:
+        name = one.file.name if one.file else ""
+        book.touch(one.student, one.notebook, name, one.handed_in, one.notes, whole)
     waiting: list[Task] = []
     lacking = [task for task in made.tasks if task.submission.file is None or task.trouble]
     if not stop.is_set():
@@ -222,7 +260,8 @@ def grade(
         if task.submission.file is None or task.trouble:
             continue
         if not (task.rescore and _rescore(book, course, task, only)):
-            waiting.append(task)
+            if not task.kept:
+                waiting.append(task)
             continue
         done.rescored += 1
         progress.step(task.submission.student)
@@ -257,7 +296,9 @@ def grade(
         for task in changed:
             _record_without(book, course, task, only)
             done.without += 1
-    done.left = len(made.tasks) - done.run - done.rescored - done.without
+    done.left = sum(not task.kept for task in made.tasks) - done.run - done.rescored - done.without
+    done.left += sum(task.kept for task in made.tasks) if stop.is_set() else 0
+    done.left = max(0, done.left)
     done.stopped = stop.is_set() and done.left > 0
     return done
 
@@ -295,7 +336,7 @@ def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, onl
 
 
 def _rescore(book: Gradebook, course: Course, task: Task, only: str) -> bool:
-    stored = book.stored_run(task.submission.student, task.submission.notebook)
+    stored = book.stored_run(task.submission.student, task.submission.notebook, task.digest)
     if stored is None:
         return False
     _record(book, course, task, *stored, only)
@@ -510,18 +551,13 @@ def _parser() -> argparse.ArgumentParser:
         "--keys", type=Path, metavar="FOLDER", help="their keys (default: this checkout's solutions/keys)"
     )
 
-    late = parser.add_argument_group("late submissions")
-    late.add_argument(
-        "--due",
-        action="append",
-        metavar="[04=]DATE",
-        help="2026-11-20, or '2026-11-20 18:00'; of one notebook, or of all",
+    late = parser.add_argument_group(
+        "late submissions, extensions, several submissions",
+        "kept in the gradebook; what is not given stays as it was",
     )
+    policy.add_options(late)
     late.add_argument(
-        "--late-penalty",
-        type=float,
-        metavar="PERCENT",
-        help="taken off for each day begun (default: late ones are only marked)",
+        "--good-rows", action="store_true", help="of the extensions, leave out the rows that cannot be used"
     )
     late.add_argument(
         "--timestamps",
@@ -579,6 +615,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a page for each student, in RESULTS/feedback",
     )  # fmt: skip
     how.add_argument("--quiet", action="store_true", help="no progress, only the outcome")
+    how.add_argument("--dry-run", action="store_true", help="say whose files would be graded, and do nothing")
     return parser
 
 
@@ -601,7 +638,6 @@ def _main(options: argparse.Namespace) -> int:
                 "ids look like 04.2",
             )
         wanted = owners
-    due = _due(options.due, course)
     roster = read_rosters(options.roster) if options.roster else None
     times = read_times(options.timestamps, roster=roster) if options.timestamps else None
     with _lock(out), collected(top, out, roster) as download:
@@ -616,44 +652,53 @@ def _main(options: argparse.Namespace) -> int:
             trust_timestamps=options.trust_timestamps,
             most_bytes=most_bytes,
             download=download,
+            every=_counts(options, out) == "best",
         )
-        return _grade(options, course, found, out, top, limits, due, roster)
+        if options.dry_run:
+            return _say_found(found)
+        return _grade(options, course, found, out, top, limits, roster)
+
+
+def _counts(options: argparse.Namespace, out: Path) -> str:
+    """Which of several submissions counts, by the options or else by the gradebook."""
+    if options.count or not (out / NAME).is_file():
+        return options.count or policy.COUNTS[0]
+    with Gradebook(out / NAME) as book:
+        return str(book.setting("counts", policy.COUNTS[0]))
 
 
 def _grade(
-    options: argparse.Namespace,
-    course: Course,
-    found: Found,
-    out: Path,
-    top: Path,
-    limits: Limits,
-    due: dict[str, str] | None,
-    roster: Roster | None,
-) -> int:
+    options: argparse.Namespace, course: Course, found: Found, out: Path, top: Path, limits: Limits, roster: Roster | None,
+) -> int:  # fmt: skip
     most_bytes = int(options.max_size * 1e6)
     with Gradebook(out / NAME, create=True) as book:
-        if due is not None:
-            book.set("due", {**book.setting("due", {}), **due} if "" not in due else due)
-        if options.late_penalty is not None:
-            book.set("late penalty", _rate(options.late_penalty))
         if roster:
-            known = {person.student: {"name": person.name, **person.known} for person in roster.people}
-            book.set("people", {**book.setting("people", {}), **known})
+            people = {person.student: {"name": person.name, **person.known} for person in roster.people}
+            book.set("people", {**book.setting("people", {}), **people})
+        students = [*(one.student for one in found.submissions), *(entry.student for entry in book.entries())]
+        by_hand.change_policy(book, options, course.released, policy.people_of(book.setting, students))
         _say_times(found, book)
-        made = plan(
-            found,
-            book.known(),
-            course,
-            limits=limits,
-            again=options.regrade,
-            only=options.item,
-            retry=options.retry,
-            most_bytes=most_bytes,
-        )
+        best = book.setting("counts") == "best"
+        known, attempts = book.known(), book.known_attempts() if best else {}
+        made, *later = [
+            plan(
+                each, known, course, limits=limits, again=options.regrade, only=options.item, retry=options.retry,
+                most_bytes=most_bytes, attempts=attempts,
+            )
+            for each in (found, *(Found(some) for some in found.attempts))
+        ]  # fmt: skip
+        if best and not options.item:
+            there = [*found.submissions, *(one for some in found.attempts for one in some)]
+            later.append(plan_kept(there, known, attempts, course, most_bytes))
         say = _quiet if options.quiet else print
         _say_plan(say, made, found, course)
-        there = [task for task in made.tasks if task.submission.file and not task.trouble]
-        progress = Progress(len(there), quiet=options.quiet, limit=limits.job_wall)
+        to_do = [
+            task
+            for each in (made, *later)
+            for task in each.tasks
+            if task.submission.file and not task.trouble
+        ]
+        progress = Progress(len(to_do), quiet=options.quiet, limit=limits.job_wall)
         stop = threading.Event()
 
         def make_runner(course: Course = course) -> AbstractContextManager[Runner]:
@@ -669,11 +714,13 @@ def _grade(
         start = time.monotonic()
         with _stopping(stop, progress):
             try:
-                done = grade(
-                    made, book, course, make_runner,
-                    only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
-                    started=lambda runner: say(f"Isolation: {', '.join(runner.layers) or 'none'}."),
-                )  # fmt: skip
+                done = Summary()
+                for each in (made, *later):  # a student's second file after the first
+                    done += grade(
+                        each, book, course, make_runner,
+                        only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
+                        started=lambda runner: say(f"Isolation: {', '.join(runner.layers) or 'none'}."),
+                    )  # fmt: skip
             finally:
                 progress.close()
                 written = tables.write(book, out)
@@ -783,35 +830,6 @@ def _limits(words: Sequence[str]) -> Limits:
     return replace(Limits(), **given)
 
 
-def _due(words: Sequence[str] | None, course: Course) -> dict[str, str] | None:
-    """{notebook or "": time}, or None if no due date was given."""
-    if not words:
-        return None
-    due = {}
-    for word in words:
-        name, mark, text = word.rpartition("=")
-        books = choose_notebooks(course, name) if mark else [""]
-        try:
-            due.update(dict.fromkeys(books, moment(text).astimezone(UTC).isoformat()))
-        except ValueError as error:
-            raise CannotGradeError(
-                f"--due {word} is not a time.",
-                f"{error}.",
-                "for instance: --due 2026-11-20, or --due '04=2026-11-20 18:00'",
-            ) from None
-    return due
-
-
-def _rate(percent: float) -> float:
-    if not 0 <= percent <= 100:
-        raise CannotGradeError(
-            f"--late-penalty {percent:g} is not a percentage.",
-            "it is in percent for each day begun.",
-            "give 0 to 100",
-        )
-    return percent / 100
-
-
 @contextmanager
 def _lock(folder: Path) -> Iterator[None]:
     """While it is held, no other grading run can use the folder; a killed run leaves no lock behind."""
@@ -858,6 +876,27 @@ def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
 
 def _quiet(*_: object) -> None:
     pass
+
+
+def _say_found(found: Found) -> int:
+    """Print whose files would be graded."""
+    for warning in found.warnings:
+        print(f"note: {_printable(warning)}", file=sys.stderr)
+    rows = [("student", "notebook", "handed in", "file")]
+    for one in [*found.submissions, *(one for some in found.attempts for one in some)]:
+        at = one.handed_in.astimezone().strftime("%Y-%m-%d %H:%M") if one.handed_in else "-"
+        rows.append(
+            (_printable(one.student), one.notebook, at, _printable(one.file.name) if one.file else "missing")
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for row in [rows[0], *sorted(rows[1:])]:
+        print(
+            "  ".join(
+                [*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]
+            ).rstrip()
+        )
+    print("Nothing was graded: --dry-run.")
+    return 0
 
 
 def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course) -> None:

@@ -47,6 +47,8 @@ from .reading import (
 MOST_BYTES = 50_000_000
 """The largest file that is read."""
 DEEPEST = 6
+MOST_ATTEMPTS = 10
+"""How many of a student's files for one notebook are graded, where the best counts."""
 SKIPPED = {"__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"}
 TIMESTAMP = "timestamp.txt"
 """nbgrader's file with the time of submission, beside the notebooks."""
@@ -124,6 +126,8 @@ class Found:
     submissions: list[Submission]
     warnings: list[str] = field(default_factory=list)
     """What was left out, and why."""
+    attempts: list[list[Submission]] = field(default_factory=list)
+    """The other files for the same notebooks: the second newest of each student, the third, ..."""
 
 
 @dataclass
@@ -208,11 +212,13 @@ def find(
     trust_timestamps: bool = False,
     most_bytes: int = MOST_BYTES,
     download: Download | None = None,
+    every: bool = False,
 ) -> Found:
     """The submissions in `folder`: one for each student and notebook, missing ones included, sorted.
 
     roster      the students of the class; without one, those who have a folder
     download    what collect.py knows of the folder, if it sorted a download into it
+    every       find a student's other files for a notebook as well, the newest MOST_ATTEMPTS at most
     wanted      the notebooks that are graded; without it, those that anyone handed in
     students    only these
     assignment  only files in the subfolder of this name in each student's folder
@@ -261,15 +267,25 @@ def find(
     for name, pile in piles.items():
         for book in books:
             if pile.get(book):
-                file, notes = _choose(book, pile[book], download)
-                stamp = _stamp(file)
+                ordered = _ordered(book, pile[book], download)
                 given = (times or {}).get((name, book)) or (times or {}).get((name, ""))
-                if stamp and not given and not (trust_timestamps or _of_nbgrader(file, folder)):
-                    doubted[name] = stamp = None
-                if download.place(file) in download.late:
-                    notes = (*notes, "Canvas marks it as late.")
-                when = given or stamp or _own_time(file, download)
-                found.submissions.append(Submission(name, book, file, when, notes))
+                for place, (file, notes) in enumerate(ordered[: MOST_ATTEMPTS if every else 1]):
+                    stamp = _stamp(file)
+                    if stamp and not given and not (trust_timestamps or _of_nbgrader(file, folder)):
+                        doubted[name] = stamp = None
+                    if download.place(file) in download.late:
+                        notes = (*notes, "Canvas marks it as late.")
+                    own = _own_time(file, download)
+                    when = given or stamp or own
+                    if place:  # the time that was given is that of the newest; it was not handed in later
+                        when = min(filter(None, (when, own)), default=None)
+                        while len(found.attempts) < place:
+                            found.attempts.append([])
+                        found.attempts[place - 1].append(Submission(name, book, file, when, notes))
+                        continue
+                    if len(ordered) > 1:
+                        notes = (*notes, _about_others(file, [other for other, _ in ordered[1:]], every))
+                    found.submissions.append(Submission(name, book, file, when, notes))
             else:
                 found.submissions.append(Submission(name, book, notes=_misnamed(book, pile, shelf)))
     if doubted:
@@ -550,21 +566,25 @@ def _misnamed(
     )
 
 
-def _choose(
+def _ordered(
     book: str, candidates: list[tuple[File, tuple[str, ...]]], download: Download
-) -> tuple[File, tuple[str, ...]]:
-    """Of several files for one notebook the readable ones come first, then those of the released name or copies of it, then the newest."""
+) -> list[tuple[File, tuple[str, ...]]]:
+    """Several files for one notebook: the readable ones first, then those of the released name or copies of it, then the newest."""
 
     def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, int, str]:
         file, _ = candidate
         return not file.trouble, _fold(book) in _releasable(file), *_age(file, download), file.name
 
-    ordered = sorted(candidates, key=rank, reverse=True)
-    file, notes = ordered[0]
-    if len(ordered) > 1:
-        others = ", ".join(other.name for other, _ in ordered[1:4]) + (" ..." if len(ordered) > 4 else "")
-        notes = (*notes, f"{file.name} was graded; for the same notebook there is also {others}.")
-    return file, notes
+    return sorted(candidates, key=rank, reverse=True)
+
+
+def _about_others(file: File, others: Sequence[File], every: bool) -> str:
+    names = ", ".join(other.name for other in others[:3]) + (" ..." if len(others) > 3 else "")
+    if not every:
+        return f"{file.name} was graded; for the same notebook there is also {names}."
+    left = len(others) + 1 - MOST_ATTEMPTS
+    more = f"; the {left} oldest were not graded, because at most {MOST_ATTEMPTS} are" if left > 0 else ""
+    return f"{file.name} is the newest; for the same notebook there is also {names}{more}."
 
 
 def _age(file: File, download: Download) -> tuple[int, int]:

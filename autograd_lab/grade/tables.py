@@ -129,8 +129,18 @@ def submission_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
     for entry in entries:
         yield (
             entry.student, entry.notebook, entry.total, entry.most, entry.status, _time(entry), entry.days_late,
-            entry.penalty, entry.file, " ".join(entry.notes),
+            entry.penalty, entry.file, " ".join([*entry.notes, *_about(entry)]),
         )  # fmt: skip
+
+
+def _about(entry: Entry) -> Iterable[str]:
+    """What else there is to know of a submission, in sentences."""
+    if entry.extension:
+        yield f"Due {entry.extension}."
+    if entry.closed:
+        yield "It came after closing and counts nothing."
+    for other in entry.others:
+        yield f"{other.file} earns {other.total:g} and does not count."
 
 
 def nbgrader_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
@@ -214,7 +224,8 @@ def _submission(entry: Entry) -> dict[str, Any]:
         "handed_in": _time(entry) if entry.due else "",
         "days_late": entry.days_late,
         "penalty": entry.penalty,
-        "notes": entry.notes,
+        "notes": [*entry.notes, *_about(entry)],
+        **({"comment": vars(entry.comments[""])} if "" in entry.comments else {}),
         "items": [_item(entry, one) for one in entry.results],
     }
 
@@ -235,6 +246,9 @@ def _item(entry: Entry, one: Result) -> dict[str, Any]:
     override = entry.overrides.get(one.item)
     if override:
         row["override"] = vars(override)
+    comment = entry.comments.get(one.item)
+    if comment:
+        row["comment"] = vars(comment)
     return row
 
 
@@ -259,6 +273,7 @@ def gradescope(entries: Iterable[Entry]) -> dict[str, Any]:
     notes = [
         f"{e.notebook}: {e.days_late} days late, {e.penalty:.0%} taken off." for e in entries if e.penalty
     ]
+    notes += [f"{e.notebook}: {e.comments[''].text}" for e in entries if "" in e.comments]
     return {
         "score": round(sum(entry.total for entry in entries), 4),
         "output": "\n".join(notes),
@@ -270,7 +285,6 @@ def gradescope(entries: Iterable[Entry]) -> dict[str, Any]:
 
 def student_says(entry: Entry, one: Result) -> str:
     """What a student may read about a result."""
-    override = entry.overrides.get(one.item)
-    if override:
-        return f"Graded by hand: {override.reason}"
-    return one.says or one.state
+    override, comment = entry.overrides.get(one.item), entry.comments.get(one.item)
+    says = f"Graded by hand: {override.reason}" if override else one.says or one.state
+    return f"{says}\n\nComment: {comment.text}" if comment else says

@@ -12,7 +12,7 @@ from classroom import BOOK, OTHER, ROOT, HereRunner, document, hand_in, solved
 
 from autograd_lab import cli
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.grade import bench, report, run, submit
+from autograd_lab.grade import bench, by_hand, report, run, submit
 from autograd_lab.grade.model import Limits
 
 GUIDE = (ROOT / "autograd_lab" / "course" / "GRADING.md").read_text(encoding="utf-8")
@@ -53,6 +53,12 @@ def here(tmp_path, monkeypatch):
     hand_in(top, "bob/ps4", document())
     hand_in(top, "bob/ps4", document("exercises", OTHER), OTHER + ".ipynb")
     (tmp_path / "class.csv").write_text("student,canvas id\nada,1000\nbob,\ncleo,\n")
+    for name in ("extensions.csv", "overrides.csv"):  # as they stand in the guide
+        head = {"extensions.csv": "student,notebook,until", "overrides.csv": "student,item,points"}[name]
+        text = next(
+            block for block in re.findall(r"```text\n(.*?)```", GUIDE, re.DOTALL) if block.startswith(head)
+        )
+        (tmp_path / name).write_text(text)
     (tmp_path / "handed_in.csv").write_text("student,timestamp\nbob,2026-11-30 12:00\n")
     return clusters
 
@@ -120,7 +126,7 @@ def test_what_it_names_is_there():
     assert set(re.findall(r"\bM\d\d\b", GUIDE)) <= set(BALLOTS)
     assert f"fewer than\n{report.FEWEST} submissions" in GUIDE
     options = set(re.findall(r"(--[a-z][a-z-]+)", GUIDE)) - {"--host"}
-    known = "".join(one._parser().format_help() for one in (run, bench, submit))
+    known = "".join(one._parser().format_help() for one in (run, bench, submit, by_hand))
     for option in options - {"--reason", "--state"}:
         assert option in known, option
     assert BOOK in GUIDE

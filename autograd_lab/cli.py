@@ -9,6 +9,7 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
     autograd-lab slides 04                              for instructors: a notebook as slides
     autograd-lab submit 04                              for students: pack exercises to hand them in
     autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
+    autograd-lab feedback RESULTS --to canvas           for instructors: give pages and grades back
     autograd-lab gradebook RESULTS [show ...]           for instructors: look at the grades, change them
 
 An error message says what happened, why, and what to do; the exit status is then 2.
@@ -57,6 +58,10 @@ COMMANDS = {
     ),
     "submit": ("autograd_lab.grade.submit", "pack your exercises to hand them in"),
     "grade": ("autograd_lab.grade.run", "for instructors: grade the notebooks of a class"),
+    "feedback": (
+        "autograd_lab.grade.hand_back",
+        "for instructors: give pages and grades back to Canvas, Moodle, or a folder",
+    ),
     "gradebook": ("autograd_lab.grade.by_hand", "for instructors: look at grades, and change them by hand"),
 }
 

@@ -23,6 +23,7 @@ comes back and is judged here.
     tables.py        grades.csv, grades.json, Gradescope, nbgrader
     pages.py         what the pages share: look, safety, Markdown
     feedback.py      a page for each student
+    hand_back.py     the command that gives pages and grades back: Canvas, Moodle, a folder
     report.py        a page about the class
     by_hand.py       the command that shows the gradebook and changes grades by hand
     similar.py       submissions more alike than the class explains

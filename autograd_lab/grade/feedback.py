@@ -1,6 +1,7 @@
 """A page for each student: the questions, what was wrong and why, and the smallest case that shows it, to step through.
 
     write(book, course, folder, make_runner)    RESULTS/feedback/<student>.html, if it has changed
+    version(entries)                            what a page says, to compare it with the page that the student has
 
 If an answer fails on a case that the notebook shows, the student's notebook runs once more in the same sandbox, with probes that record
 that case instead of judging it; the trace comes back as text, and a separate process draws it. For other answers with a known
@@ -20,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from multiprocessing.connection import Connection
@@ -325,6 +327,47 @@ class Ballots:
 # --- the page -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Since:
+    """A page that was given back earlier."""
+
+    at: str
+    version: dict[str, Any]
+
+    def item(self, notebook: str, item: str) -> dict[str, Any] | None:
+        """What it said of an item."""
+        found: dict[str, Any] | None = self.version.get(notebook, {}).get("items", {}).get(item)
+        return found
+
+
+def version(entries: Iterable[Entry]) -> dict[str, Any]:
+    """What a student's page says, as far as a later one may say something else: plain data."""
+    return {
+        entry.notebook: {
+            "digest": entry.digest,
+            "lateness": [entry.penalty, entry.ceiling],
+            "comment": entry.comments[""].text if "" in entry.comments else "",
+            "items": {
+                one.item: {
+                    "points": entry.points(one),
+                    "of": one.points,
+                    "state": one.state,
+                    "by hand": entry.overrides[one.item].reason if one.item in entry.overrides else "",
+                    "comment": entry.comments[one.item].text if one.item in entry.comments else "",
+                }
+                for one in entry.results
+            },
+        }
+        for entry in entries
+    }
+
+
+def since(returned: Sequence[tuple[str, dict[str, Any]]], entries: Sequence[Entry]) -> Since | None:
+    """The last page that was given back and said something else, or None. Giving back the same page again makes no difference."""
+    now = version(entries)
+    return next((Since(at, old) for at, old in reversed(returned) if old != now), None)
+
+
 @dataclass
 class Sheet:
     """Everything a student's page is made of."""
@@ -334,6 +377,8 @@ class Sheet:
     runs: dict[str, Run] = field(default_factory=dict)
     steppers: dict[str, Stepper] = field(default_factory=dict)
     """{item: stepper for the student's own code on the case that failed}."""
+    since: Since | None = None
+    """The page that the student has, if it says something else."""
 
 
 class Prompts:
@@ -398,6 +443,7 @@ def page(sheet: Sheet, course: Course, prompts: Prompts, ballots: Ballots, basis
             words = MARKS[e.status][2] if e.status in MARKS else ""
             rows.append([title, words, pages.number(e.total), pages.number(e.most)])
         body.append(pages.table(["notebook", "", "points", "of"], rows, (2, 3)))
+    body += _changes(sheet, prompts)
     live = False
     for entry in sheet.entries:
         if _absent(entry) and len(sheet.entries) > 1:
@@ -410,7 +456,92 @@ def page(sheet: Sheet, course: Course, prompts: Prompts, ballots: Ballots, basis
 
 def _absent(entry: Entry) -> bool:
     """Whether all there is to say about a notebook is that it was not handed in."""
-    return entry.status == "missing" and not entry.overrides
+    return entry.status == "missing" and not entry.overrides and not entry.comments
+
+
+def _changes(sheet: Sheet, prompts: Prompts) -> list[str]:
+    """What is different since the page that the student has."""
+    if sheet.since is None:
+        return []
+    rows = []
+    for entry in sheet.entries:
+        title = plain(prompts.titles.get(entry.notebook, entry.notebook))
+        link = f'<a href="#{plain(entry.notebook)}">{title}</a>'
+        old = sheet.since.version.get(entry.notebook)
+        if old is None:
+            if not _absent(entry):
+                rows.append(
+                    [
+                        link,
+                        "",
+                        f"{pages.number(entry.total)} of {pages.number(entry.most)}",
+                        "new on this page",
+                    ]
+                )
+            continue
+        if entry.comments.get("", None) and entry.comments[""].text != old["comment"]:
+            rows.append([link, "", "", "a new comment"])
+        for one in entry.results:
+            was = old["items"].get(one.item)
+            now = version([entry])[entry.notebook]["items"][one.item]
+            if was != now:
+                heading = pages.inline(prompts.asked.get(one.item, ("", ""))[0] or one.item)
+                shown = [
+                    f"{pages.number(each['points'])} of {pages.number(each['of'])}" if each else ""
+                    for each in (was, now)
+                ]
+                why = _why_changed(was, now, entry, old)
+                rows.append([f'<a href="#item-{plain(one.item)}">{heading}</a>', *shown, why])
+        gone = [item for item in old["items"] if item not in {one.item for one in entry.results}]
+        rows += [
+            [plain(item), f"{pages.number(old['items'][item]['points'])}", "", "not asked any more"]
+            for item in gone
+        ]
+    for notebook in sheet.since.version.keys() - {entry.notebook for entry in sheet.entries}:
+        rows.append([plain(prompts.titles.get(notebook, notebook)), "", "", "not graded any more"])
+    before = sum(one["points"] for book in sheet.since.version.values() for one in book["items"].values())
+    total = sum(entry.total for entry in sheet.entries)
+    if not rows:
+        return []
+    at = datetime.fromisoformat(sheet.since.at).astimezone()
+    day = f"{at.day} {at:%B %Y}"
+    says = f"All in all {pages.number(before)} points before, {pages.number(total)} now."
+    if round(before, 2) == round(total, 2):
+        says = "The sum of your points is the same."
+    return [
+        f'<section class="changed"><h2>What has changed since your page of {day}</h2><p>{says}</p>'
+        + pages.table(["", "before", "now", "why"], rows, (1, 2))
+        + "</section>"
+    ]
+
+
+def _why_changed(
+    was: dict[str, Any] | None, now: dict[str, Any], entry: Entry, old: Mapping[str, Any]
+) -> str:
+    """Why an item has other points or another comment than before, as HTML."""
+    if was is None:
+        return "not asked before"
+    parts = []
+    if now["by hand"] != was["by hand"]:
+        parts.append(
+            f"graded by hand: {foreign(now['by hand'])}" if now["by hand"] else "no longer graded by hand"
+        )
+    elif now["by hand"] and now["points"] != was["points"]:
+        parts.append("graded by hand again")
+    elif entry.digest != old["digest"]:
+        parts.append("another file of yours counts")
+    elif [entry.penalty, entry.ceiling] != old["lateness"] and (now["state"], now["of"]) == (
+        was["state"],
+        was["of"],
+    ):
+        parts.append("lateness counts differently")
+    elif now["of"] != was["of"]:
+        parts.append(f"it is worth {pages.points(now['of'])} now")
+    elif (now["points"], now["state"]) != (was["points"], was["state"]):
+        parts.append("graded again")
+    if now["comment"] != was["comment"]:
+        parts.append("a new comment" if now["comment"] else "the comment was taken back")
+    return "; ".join(parts)
 
 
 def _section(
@@ -420,8 +551,15 @@ def _section(
     title = plain(prompts.titles.get(entry.notebook, entry.notebook))
     parts = [f'<section id="{plain(entry.notebook)}"><h2>{title}</h2>']
     late = f"; handed in {_days(entry.days_late)} late" if entry.days_late else ""
-    late += f", {entry.penalty:.0%} taken off" if entry.penalty else ""
+    late += f", {entry.penalty:.0%} taken off" if entry.penalty and not entry.closed else ""
+    late += f", at most {entry.ceiling:.0%} of an item" if entry.ceiling < 1 else ""
+    late += ", after closing: it counts nothing" if entry.closed else ""
+    late += f"; due {plain(entry.extension)}" if entry.extension else ""
     parts.append(f"<p>{pages.number(entry.total)} of {pages.points(entry.most)}{late}</p>")
+    if "" in entry.comments:
+        parts.append(f'<h4>Comment</h4><p class="says">{foreign(entry.comments[""].text)}</p>')
+    if entry.others:
+        parts.append(f"<p>{_about_others(entry)}</p>")
     if entry.status != "graded" and not entry.overrides:
         why = entry.results[0].says if entry.results else ""
         parts.append(f'<p class="says">{foreign(why)}</p>')
@@ -447,6 +585,20 @@ def _section(
     return "\n".join([*parts, "</section>"]), live
 
 
+def _about_others(entry: Entry) -> str:
+    """Which of several submissions counts, and what the others would earn."""
+    when = f", handed in on {_when(entry.handed_in)}" if entry.handed_in else ""
+    others = ", ".join(
+        f"{pages.number(one.total)}{f' ({_when(one.handed_in)})' if one.handed_in else ''}"
+        for one in entry.others[-5:]
+    )
+    return f"This is the one that counts of your {len(entry.others) + 1} submissions{when}. The points of the others: {others}."
+
+
+def _when(at: datetime) -> str:
+    return at.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 def state(entry: Entry, one: Result) -> str:
     """The state of a result on the page: one of MARKS."""
     if one.item in entry.overrides:
@@ -463,7 +615,7 @@ def _card(
     parts = [
         f'<article class="item {kind}" id="item-{plain(one.item)}"><header><span class="mark" title="{words}">{mark}</span>'
         f"<h3>{pages.inline(heading or one.item)}</h3>"
-        f'<span class="n">{pages.number(entry.points(one))} of {pages.number(one.points)}</span></header>'
+        f'<span class="n">{_before(sheet, entry, one)}{pages.number(entry.points(one))} of {pages.number(one.points)}</span></header>'
     ]
     if asked:
         parts.append(
@@ -475,6 +627,8 @@ def _card(
     override = entry.overrides.get(one.item)
     if override:
         parts.append(f'<h4>Graded by hand</h4><p class="says">{foreign(override.reason)}</p>')
+    if one.item in entry.comments:
+        parts.append(f'<h4>Comment</h4><p class="says">{foreign(entry.comments[one.item].text)}</p>')
     parts += _tried(sheet, entry, one, item)
     live = False
     if not good and not (override and override.points >= one.points):
@@ -490,6 +644,14 @@ def _card(
             hints = "".join(f"<li>{pages.inline(hint)}</li>" for hint in item.hints)
             parts.append(f"<details><summary>Hints</summary><ol>{hints}</ol></details>")
     return "\n".join([*parts, "</article>"]), live
+
+
+def _before(sheet: Sheet, entry: Entry, one: Result) -> str:
+    """The points that the student's page gives an item, if they were others."""
+    was = sheet.since.item(entry.notebook, one.item) if sheet.since else None
+    if was is None or was["points"] == entry.points(one):
+        return ""
+    return f'<span class="dim">{pages.number(was["points"])} before,</span> '
 
 
 def _own(sheet: Sheet, entry: Entry, one: Result) -> str:
@@ -592,9 +754,9 @@ def _days(number: int) -> str:
 # --- all pages ----------------------------------------------------------------------------------------
 
 
-def basis(entries: Sequence[Entry], course: Course) -> str:
+def basis(entries: Sequence[Entry], course: Course, before: Since | None = None) -> str:
     """A digest of everything a student's page depends on."""
-    about = []
+    about: list[Any] = [asdict(before)] if before else []
     for entry in entries:
         one = asdict(entry)
         for name in ("seconds", "handed_in", "due", "notes", "file"):
@@ -629,12 +791,14 @@ def write(
     students: dict[str, list[Entry]] = {}
     for entry in book.entries():
         students.setdefault(entry.student, []).append(entry)
+    returned = book.returned()
+    earlier = {student: since(returned.get(student, ()), entries) for student, entries in students.items()}
     todo: dict[str, tuple[Path, str]] = {}
     for student, entries in students.items():
-        path, now = folder / f"{tables.file_name(student)}.html", basis(entries, course)
+        path, now = page_of(folder, student), basis(entries, course, earlier[student])
         if _basis_of(path) != now:
             todo[student] = path, now
-    sheets = {student: _sheet(book, students[student]) for student in todo}
+    sheets = {student: _sheet(book, students[student], earlier[student]) for student in todo}
     found = list(_failures(sheets.values(), course))
     step = watch(len({(one.student, one.notebook) for one, _, _ in found}))
     records = record_all(found, course, make_runner, step)
@@ -653,6 +817,11 @@ def write(
     return [path for path, _ in todo.values()]
 
 
+def page_of(folder: Path, student: str) -> Path:
+    """Where a student's page is."""
+    return folder / f"{tables.file_name(student)}.html"
+
+
 def _basis_of(path: Path) -> str:
     try:
         with path.open(encoding="utf-8") as file:
@@ -661,8 +830,8 @@ def _basis_of(path: Path) -> str:
         return ""
 
 
-def _sheet(book: Gradebook, entries: list[Entry]) -> Sheet:
-    sheet = Sheet(entries)
+def _sheet(book: Gradebook, entries: list[Entry], before: Since | None) -> Sheet:
+    sheet = Sheet(entries, since=before)
     for entry in entries:
         stored = book.stored_run(entry.student, entry.notebook)
         if stored:

@@ -5,6 +5,7 @@
     overrides     points given by a person, with reason, author and time; never deleted, kept through regrades
     comments      what a person wrote about an item or a notebook, without changing points
     attempts      what was handed in earlier, or later with fewer points where the best counts
+    returned      what the pages said that students have
     history       what changed, when
 
 Policy (policy.py) is in the settings, and applied when entries are read. A grading run that is killed leaves only whole submissions behind; the next one compares `basis` and continues.
@@ -71,6 +72,10 @@ CREATE TABLE IF NOT EXISTS attempts (
     handed_in INTEGER, notes TEXT NOT NULL, asked TEXT NOT NULL, job BLOB, run BLOB, seconds REAL NOT NULL,
     results TEXT NOT NULL,      -- JSON: the rows that `results` had
     PRIMARY KEY (student, notebook, digest));
+CREATE TABLE IF NOT EXISTS returned (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    student TEXT NOT NULL, at TEXT NOT NULL, way TEXT NOT NULL,
+    version TEXT NOT NULL);     -- JSON: what the page said, as feedback.py compares it
 """
 """Tables that gradebooks of this version may lack; earlier programs do not look at them."""
 _RESULT = 'student, notebook, item, place, score, points, state, says, misconception, probe, "case", hidden, got, want, basis'
@@ -535,6 +540,35 @@ class Gradebook:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (at, event, student, notebook, item, before, after, reason, author),
         )
+
+    # --- what students have ---
+
+    def returned(self) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+        """{student: [(when, version)]} of the pages that were given back, oldest first."""
+        found: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        for student, at, version in self._db.execute(
+            "SELECT student, at, version FROM returned ORDER BY number"
+        ):
+            found.setdefault(student, []).append((at, json.loads(version)))
+        return found
+
+    def give_back(self, versions: Mapping[str, Mapping[str, Any]], way: str) -> None:
+        """Note what the pages say that students have from now on."""
+        now = _now()
+        before = self.returned()
+        with self._transaction():
+            for student, version in versions.items():
+                earlier = before.get(student)
+                if earlier and earlier[-1][1] == version:
+                    self._db.execute(
+                        "UPDATE returned SET at = ?, way = ? WHERE number = (SELECT MAX(number) FROM returned WHERE student = ?)",
+                        (now, way, student),
+                    )
+                else:
+                    self._db.execute(
+                        "INSERT INTO returned (student, at, way, version) VALUES (?, ?, ?, ?)",
+                        (student, now, way, _text(version)),
+                    )
 
     # --- settings ---
 

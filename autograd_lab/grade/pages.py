@@ -54,6 +54,8 @@ td, th { overflow-wrap: break-word; } td:last-child:not(.n) { min-width: 16ch; }
 .mark { font-weight: 700; white-space: nowrap; color: var(--dim); }
 .good > .mark, .good > header .mark { color: var(--good); } .bad > .mark, .bad > header .mark { color: var(--bad); }
 .part > .mark, .part > header .mark { color: var(--part); }
+.changed { background: var(--soft); border: 1px solid var(--hair); border-radius: 8px; padding: 2px 16px 10px; margin: 18px 0; }
+.changed h2 { margin: 10px 0 4px; font-size: 18px; }
 .says { border-left: 3px solid var(--hair); padding-left: 12px; }
 details { margin: 8px 0; }
 summary { cursor: pointer; font-weight: 600; padding: 3px 0; width: fit-content; }
@@ -81,6 +83,7 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '{hash}'; style-src 'unsafe-inline'; \
 img-src data:">
 <meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex, nofollow">
 <meta name="basis" content="{basis}">
 <title>{title}</title>
 <style>

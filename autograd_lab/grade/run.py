@@ -28,7 +28,7 @@ from typing import Any, TextIO
 
 from . import by_hand, feedback, merge, policy, report, tables
 from .beside import beside
-from .collect import collected
+from .collect import collected, origin
 from .course import Course, choose_notebooks, digest_of, load_course
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run, Runner
@@ -640,7 +640,7 @@ def _main(options: argparse.Namespace) -> int:
         wanted = owners
     roster = read_rosters(options.roster) if options.roster else None
     times = read_times(options.timestamps, roster=roster) if options.timestamps else None
-    with _lock(out), collected(top, out, roster) as download:
+    with lock(out), collected(top, out, roster) as download:
         found = find(
             download.folder,
             merge.shelf(course.released.values()),
@@ -675,6 +675,11 @@ def _grade(
         if roster:
             people = {person.student: {"name": person.name, **person.known} for person in roster.people}
             book.set("people", {**book.setting("people", {}), **people})
+        handles = book.setting("handles", {})
+        for one in found.submissions:
+            if one.file and origin(one.file.name):
+                handles.setdefault(one.student, {})[one.notebook] = one.file.name
+        book.set("handles", handles)
         students = [*(one.student for one in found.submissions), *(entry.student for entry in book.entries())]
         by_hand.change_policy(book, options, course.released, policy.people_of(book.setting, students))
         _say_times(found, book)
@@ -725,19 +730,20 @@ def _grade(
                 progress.close()
                 written = tables.write(book, out)
         if options.feedback and not done.stopped:
-            written += _write_feedback(book, course, out, make_runner, options.quiet)
+            written += write_feedback(book, course, out, make_runner, options.quiet)
         written.append(report.write(book, course, out, links=(out / feedback.FOLDER).is_dir()))
         _say_done(print, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
 
 
-def _write_feedback(
+def write_feedback(
     book: Gradebook,
     course: Course,
     out: Path,
     make_runner: Callable[[Course], AbstractContextManager[Runner]],
     quiet: bool,
 ) -> list[Path]:
+    """Write the students' pages that are out of date, and say how far it is; returns their folder, if any was written."""
     shown: list[Progress] = []
 
     def watch(total: int) -> Callable[[str], None]:
@@ -831,11 +837,13 @@ def _limits(words: Sequence[str]) -> Limits:
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[None]:
+def lock(folder: Path) -> Iterator[None]:
     """While it is held, no other grading run can use the folder; a killed run leaves no lock behind."""
     path = folder / ".grading"
     busy = CannotGradeError(
-        f"{folder} is in use.", "another `autograd-lab grade` is writing there.", "wait for it, or stop it"
+        f"{folder} is in use.",
+        "another `autograd-lab grade` or `feedback` is writing there.",
+        "wait for it, or stop it",
     )
     with path.open("a") as file:
         try:

@@ -59,8 +59,12 @@ def write(book: Gradebook, folder: Path) -> list[Path]:
 
 def put(path: Path, text: str) -> None:
     """Write a file atomically."""
+    put_bytes(path, text.encode())
+
+
+def put_bytes(path: Path, data: bytes) -> None:
+    """Write a file of bytes atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = text.encode()
     if path.is_file() and path.read_bytes() == data:
         return
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")

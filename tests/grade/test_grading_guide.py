@@ -12,7 +12,7 @@ from classroom import BOOK, OTHER, ROOT, HereRunner, document, hand_in, solved
 
 from autograd_lab import cli
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.grade import bench, by_hand, report, run, submit
+from autograd_lab.grade import bench, by_hand, hand_back, report, run, submit
 from autograd_lab.grade.model import Limits
 
 GUIDE = (ROOT / "autograd_lab" / "course" / "GRADING.md").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def here(tmp_path, monkeypatch):
     (top / "ada" / "timestamp.txt").write_text("2026-11-21 09:00:00 UTC")
     hand_in(top, "bob/ps4", document())
     hand_in(top, "bob/ps4", document("exercises", OTHER), OTHER + ".ipynb")
-    (tmp_path / "class.csv").write_text("student,canvas id\nada,1000\nbob,\ncleo,\n")
+    (tmp_path / "class.csv").write_text("student,canvas id,moodle id\nada,1000,\nbob,,2000\ncleo,,\n")
     for name in ("extensions.csv", "overrides.csv"):  # as they stand in the guide
         head = {"extensions.csv": "student,notebook,until", "overrides.csv": "student,item,points"}[name]
         text = next(
@@ -71,7 +71,7 @@ def test_every_command_runs_in_the_order_in_which_it_stands(here, tmp_path, caps
     assert here[-1] == "" or here[-1].startswith("tcp://")
     out = tmp_path / "results"
     there = {path.name for path in out.iterdir() if not path.name.startswith(".")}
-    assert there == {row[0].strip("`") for row in table("What comes out")}
+    assert there == {name for row in table("What comes out") for name in re.findall(r"`(.+?)`", row[0])}
     said = capsys.readouterr().out
     assert "cleo" in said or "cleo" in (out / "submissions.csv").read_text()
     assert "explained it at the blackboard" in said
@@ -126,7 +126,7 @@ def test_what_it_names_is_there():
     assert set(re.findall(r"\bM\d\d\b", GUIDE)) <= set(BALLOTS)
     assert f"fewer than\n{report.FEWEST} submissions" in GUIDE
     options = set(re.findall(r"(--[a-z][a-z-]+)", GUIDE)) - {"--host"}
-    known = "".join(one._parser().format_help() for one in (run, bench, submit, by_hand))
+    known = "".join(one._parser().format_help() for one in (run, bench, submit, by_hand, hand_back))
     for option in options - {"--reason", "--state"}:
         assert option in known, option
     assert BOOK in GUIDE

@@ -305,9 +305,9 @@ def test_what_cannot_be_is_said(top, tmp_path, capsys, words, says):
 
 
 def test_two_at_a_time_are_refused(tmp_path):
-    with run._lock(tmp_path), pytest.raises(CannotGradeError, match="is in use"), run._lock(tmp_path):
+    with run.lock(tmp_path), pytest.raises(CannotGradeError, match="is in use"), run.lock(tmp_path):
         pass
-    with run._lock(tmp_path):
+    with run.lock(tmp_path):
         pass
 
 

@@ -1,0 +1,653 @@
+"""The command `autograd-lab feedback RESULTS --to canvas|moodle|folder`: gives the pages and the grades back, in the form that each imports.
+
+    canvas   04_feedback.zip    "Upload Submissions" of the assignment; each page becomes an attachment of a comment
+             grades.csv         "Import" of the gradebook
+    moodle   04_feedback.zip    "Upload multiple feedback files in a zip"
+             04_grades.csv      "Upload grading worksheet"
+    folder   <token>.html       to host yourself: names that cannot be guessed, listed beside the folder
+
+What was given back is noted in the gradebook, so that a later page says what has changed since.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import re
+import secrets
+import sys
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograd_lab.course.contents import TITLES
+
+from . import collect, feedback, policy, run, tables
+from .course import load_course
+from .gradebook import NAME, Entry, Gradebook
+from .model import CannotGradeError, Limits
+from .people import Person, Roster, heading, read_rosters, read_table
+
+WAYS = ("canvas", "moodle", "folder")
+PAGE = "feedback.html"
+LINKS = "links.csv"
+INDEX = '<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="robots" content="noindex"><title>Feedback</title><p>Open the link that you were sent.</p></html>\n'
+"""So that a server does not list the folder."""
+GRADE = ("grade", "bewertung", "note", "calificación", "cijfer", "nota", "valutazione", "ocena")
+"""The heading of the grades in Moodle's worksheet, in some languages."""
+
+
+@dataclass
+class Handed:
+    """What a way of giving back wrote, and whom it could not reach."""
+
+    paths: list[Path] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
+    """The students who get their page."""
+    lacking: list[str] = field(default_factory=list)
+    """Lines about those who do not, and about what to look at."""
+    todo: list[str] = field(default_factory=list)
+    """Where to upload it."""
+    files: dict[Path, bytes] = field(default_factory=dict)
+    """{path: content}, until they are written."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`autograd-lab feedback RESULTS --to WAY`; the exit status: 0 done, 2 not possible."""
+    options = _parser().parse_args(argv)
+    try:
+        return _main(options)
+    except CannotGradeError as problem:
+        print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab feedback",
+        description="Give the students' pages and grades back: as files that Canvas or Moodle import, or as a folder to host yourself.",
+    )
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="the folder that `autograd-lab grade` wrote"
+    )
+    parser.add_argument("--to", required=True, choices=WAYS, help="in whose form")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where it goes (default: RESULTS/to-WAY)")
+    parser.add_argument(
+        "--notebooks", default="", metavar="04,05", help="whose grades are given back (default: all)"
+    )
+    parser.add_argument(
+        "--student", action="append", metavar="NAME", help="only this student (may be repeated)"
+    )
+    parser.add_argument(
+        "--changed",
+        action="store_true",
+        help="only students whose page says something else than the one they have",
+    )
+    parser.add_argument(
+        "--roster",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="CSV: what Canvas and Moodle call the students",
+    )
+    parser.add_argument(
+        "--sheet",
+        type=Path,
+        metavar="FILE",
+        help="Canvas's exported gradebook or Moodle's grading worksheet, to be filled in",
+    )
+    parser.add_argument(
+        "--assignment",
+        action="append",
+        default=[],
+        metavar="04=TITLE",
+        help="the column of Canvas's gradebook for a notebook",
+    )
+    parser.add_argument("--scale", action="store_true", help="convert the points to the assignment's maximum")
+    parser.add_argument(
+        "--url", default="", metavar="https://...", help=f"where the folder will be, for the links in {LINKS}"
+    )
+    parser.add_argument(
+        "--draft", action="store_true", help="write the files, but do not note that students have them"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say what would be written, and write nothing")
+    parser.add_argument("--exercises", type=Path, metavar="FOLDER", help="as for grade")
+    parser.add_argument("--keys", type=Path, metavar="FOLDER", help="as for grade")
+    parser.add_argument(
+        "--require-sandbox", action=argparse.BooleanOptionalAction, default=sys.platform == "linux",
+        help="as for grade; failing cases may have to be drawn",
+    )  # fmt: skip
+    return parser
+
+
+def _main(options: argparse.Namespace) -> int:
+    folder: Path = options.results.expanduser()
+    with Gradebook(folder / NAME) as book, run.lock(folder):
+        entries, roster = _choose(book, options)
+        if not options.dry_run:
+            _renew(book, folder, options)
+        students: dict[str, list[Entry]] = {}
+        for entry in book.entries():
+            students.setdefault(entry.student, []).append(entry)
+        versions = {student: feedback.version(own) for student, own in students.items()}
+        if options.changed:
+            returned = book.returned()
+            same = {student for student, old in returned.items() if old[-1][1] == versions.get(student)}
+            entries = [entry for entry in entries if entry.student not in same]
+            if not entries:
+                print("Every student has the page as it is: there is nothing to give back.")
+                return 0
+        pages = {e.student: feedback.page_of(folder / feedback.FOLDER, e.student) for e in entries}
+        out = (options.out or folder / f"to-{options.to}").expanduser()
+        made = {"canvas": _canvas, "moodle": _moodle, "folder": _folder}[options.to](
+            book, entries, pages, roster, out, options
+        )
+        for line in made.lacking:
+            print(f"note: {_printable(line)}", file=sys.stderr)
+        if not made.given and not made.files:
+            raise CannotGradeError(
+                f"There is nothing to give back to {options.to.capitalize()}.",
+                f"of none of the {len(pages)} students is known what {options.to.capitalize()} calls them.",
+                f"grade from what it lets you download, or give their numbers: --roster FILE with a column `{options.to} id`",
+            )
+        if options.dry_run:
+            for path in sorted(made.files):
+                print(f"would write {path}")
+            print(f"Nothing was written. {len(made.given)} of {len(pages)} students would get their page.")
+            return 0
+        _write(made, options)
+        if not options.draft:
+            book.give_back({student: versions[student] for student in made.given}, options.to)
+        print(f"{len(made.given)} of {len(pages)} students get their page.")
+        for path in sorted(made.files):
+            if path.suffix != ".html":
+                print(path)
+        print("\n".join(made.todo))
+    return 0
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _choose(book: Gradebook, options: argparse.Namespace) -> tuple[list[Entry], Roster]:
+    """The entries to give back, and who is who."""
+    entries = book.entries()
+    if not entries:
+        raise CannotGradeError(
+            "The gradebook is empty.", "nothing was graded yet.", "run `autograd-lab grade`"
+        )
+    names = sorted({entry.notebook for entry in entries})
+    wanted = {
+        book
+        for word in re.split(r"[,\s]+", options.notebooks)
+        if word
+        for book in policy.notebooks_of(word, names)
+    }
+    roster = policy.people_of(book.setting, [entry.student for entry in entries])
+    if options.roster:
+        more = read_rosters(options.roster)
+        roster.add(more)
+    if options.student:
+        chosen = {policy.student_of(text, roster) for text in options.student}
+        entries = [entry for entry in entries if entry.student in chosen]
+    return [entry for entry in entries if not wanted or entry.notebook in wanted], roster
+
+
+def _renew(book: Gradebook, folder: Path, options: argparse.Namespace) -> None:
+    """Bring the pages up to date: grades may have been changed by hand since they were written."""
+    course = load_course(options.exercises, options.keys)
+    private = [path for path in (folder, options.keys, options.exercises) if path is not None]
+    workers = os.cpu_count() or 2
+    run.write_feedback(
+        book,
+        course,
+        folder,
+        lambda of: run._engine(of, Limits(), workers, options.require_sandbox, private),
+        quiet=True,
+    )
+
+
+def _write(made: Handed, options: argparse.Namespace) -> None:
+    try:
+        for path, data in made.files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            tables.put_bytes(path, data)
+            if path.name == LINKS:
+                path.chmod(0o600)
+    except OSError as error:
+        raise CannotGradeError(
+            "It could not be written.", f"the system says: {error}.", "choose another folder: --out FOLDER"
+        ) from error
+
+
+# ----------------------------------------------------------------------
+# who is who
+# ----------------------------------------------------------------------
+
+
+def _handle(book: Gradebook, entry: Entry, system: str) -> Mapping[str, str]:
+    """What a system called the file of an entry, if it came from there: {"user", "file", "name"}."""
+    kept = book.setting("handles", {}).get(entry.student, {}).get(entry.notebook, "")
+    for name in (entry.file, kept):
+        found = collect.origin(name)
+        if found.get("system") == system:
+            return found
+    return {}
+
+
+def _short(notebook: str) -> str:
+    """A notebook's number, or its name if it has none."""
+    return notebook.split("_")[0]
+
+
+def _title(notebook: str) -> str:
+    number = notebook.split("_")[0]
+    return f"{number} {TITLES[number]}" if number in TITLES else notebook
+
+
+def _packed(files: Mapping[str, Path]) -> bytes:
+    """A zip archive of these files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(files.items()):
+            info = zipfile.ZipInfo(name)  # no times, so that the same pages make the same archive
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, path.read_bytes() if path.is_file() else b"")
+    return out.getvalue()
+
+
+def _csv(rows: Iterable[Sequence[Any]], mark: str = ",") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=mark, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
+
+
+def _number(value: float, comma: bool = False) -> str:
+    text = f"{round(value, 4):g}"
+    return text.replace(".", ",") if comma else text
+
+
+def _some(names: Iterable[str]) -> str:
+    every = sorted(names)
+    return ", ".join(every[:8]) + (f" and {len(every) - 8} more" if len(every) > 8 else "")
+
+
+# ----------------------------------------------------------------------
+# Canvas
+# ----------------------------------------------------------------------
+
+
+def _canvas(
+    book: Gradebook,
+    entries: Sequence[Entry],
+    pages: Mapping[str, Path],
+    roster: Roster,
+    out: Path,
+    options: argparse.Namespace,
+) -> Handed:
+    """Canvas attaches a page to the submission whose user and file stand in its name, so it reaches only those who handed a file in."""
+    made = Handed()
+    for notebook, own in _by_notebook(entries).items():
+        files, without = {}, []
+        for entry in own:
+            came = _handle(book, entry, "canvas")
+            if came.get("file"):
+                name = re.sub(r"_\d+(?=_|$)", "", came["name"])
+                files[f"{name}_{came['user']}_{came['file']}_{PAGE}"] = pages[entry.student]
+                made.given.add(entry.student)
+            elif entry.status != "missing":
+                without.append(entry.student)
+        if files:
+            made.files[out / f"{_short(notebook)}_{PAGE[:-5]}.zip"] = _packed(files)
+        if without:
+            made.lacking.append(
+                f"{notebook}: no page for {_some(without)}, whose files did not come from Canvas; it takes a page only for a file."
+            )
+    _canvas_grades(book, entries, roster, out, options, made)
+    made.todo.append(
+        "Canvas: each zip goes to Grades, the assignment's menu, Re-Upload Submissions; grades.csv to Grades, Import."
+    )
+    return made
+
+
+def _by_notebook(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.notebook, []).append(entry)
+    return found
+
+
+def _canvas_grades(
+    book: Gradebook,
+    entries: Sequence[Entry],
+    roster: Roster,
+    out: Path,
+    options: argparse.Namespace,
+    made: Handed,
+) -> None:
+    """The CSV of Canvas's gradebook: who, then a column for each notebook; the second row has the maxima."""
+    by = {(entry.student, entry.notebook): entry for entry in entries}
+    notebooks = sorted({entry.notebook for entry in entries})
+    most = {name: max(entry.most for entry in entries if entry.notebook == name) for name in notebooks}
+    titles = {name: _title(name) for name in notebooks}
+    rows: list[list[str]] = []
+    if options.sheet:
+        table = list(read_table(options.sheet, "gradebook of Canvas"))
+        head = table[0][1] if table else []
+        who = next((i + 1 for i, cell in enumerate(head) if heading(cell) == "section"), 0)
+        if not who or "id" not in map(heading, head[:who]):
+            raise CannotGradeError(
+                f"{options.sheet} is no gradebook of Canvas.",
+                "its first line does not begin with Student, ID, ..., Section.",
+                "export it again: Grades > Export",
+            )
+        columns = {name: _column(name, head[who:], options) + who for name in notebooks}
+        titles = {name: head[place] for name, place in columns.items()}
+        place_of_id = [heading(cell) for cell in head].index("id")
+        below = [
+            row
+            for _, row in table[1:]
+            if not row[place_of_id : place_of_id + 1] or not row[place_of_id].strip()
+        ]
+        possible = next((row for row in below if row and "Points Possible" in row[0]), [])
+        for name, place in columns.items():
+            there = _float(possible[place] if place < len(possible) else "")
+            if there is not None and there != most[name]:
+                _say_most(made, titles[name], there, most[name], options.scale)
+                most[name] = there
+        rows.append(["    Points Possible", *[""] * (who - 1)])
+        seen = set()
+        for _, row in table[1:]:
+            number = row[place_of_id].strip() if place_of_id < len(row) else ""
+            if not number:
+                continue
+            student = next((p.student for p in roster.match(number, "canvas")), "") or _by_file(
+                book, entries, number
+            )
+            student = student or _only(roster.match(row[0]))
+            if student:
+                seen.add(student)
+                rows.append([*row[:who], student])
+        left = {entry.student for entry in entries} - seen
+        head = head[:who]
+    else:
+        head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+        rows.append(["    Points Possible", "", "", "", ""])
+        left = set()
+        for student in sorted({entry.student for entry in entries}):
+            person = next((p for p in roster.people if p.student == student), Person(student))
+            number = person.known.get("canvas") or next(
+                (
+                    came["user"]
+                    for e in entries
+                    if e.student == student and (came := _handle(book, e, "canvas"))
+                ),
+                "",
+            )
+            if not number.isdigit() and not (person.known.get("login") or person.known.get("id")):
+                left.add(student)
+                continue
+            known = [person.known.get(kind, "") for kind in ("id", "login", "section")]
+            rows.append([tables.cell(person.known.get("name") or person.name), number, *known, student])
+    if left:
+        made.lacking.append(
+            f"no grades for {_some(left)}: it is not known what Canvas calls them (--roster, or --sheet)."
+        )
+    if len(rows) < 2:
+        return
+    rows[0] += [_number(most[name]) for name in notebooks]
+    for row in rows[1:]:
+        student = row.pop()
+        for name in notebooks:
+            entry = by.get((student, name))
+            row.append(_number(_points(entry, most[name], options.scale)) if entry else "")
+    made.files[out / "grades.csv"] = _csv([[*head, *(titles[name] for name in notebooks)], *rows])
+
+
+def _column(notebook: str, titles: Sequence[str], options: argparse.Namespace) -> int:
+    """The column of an assignment: the one that was named, or the only one whose title has the notebook's number or name."""
+    for word in options.assignment:
+        name, mark, title = word.partition("=")
+        if mark and name.strip() in (notebook, notebook.split("_")[0]):
+            fits = [
+                i for i, one in enumerate(titles) if one == title or re.sub(r" \(\d+\)$", "", one) == title
+            ]
+            break
+    else:
+        number = str(int(notebook[:2])) if notebook[:2].isdigit() else notebook
+        free = [re.sub(r"\(\d+\)$", "", one) for one in titles]
+        fits = [
+            i
+            for i, one in enumerate(free)
+            if notebook in one or _title(notebook)[3:].casefold() in one.casefold()
+        ]
+        fits = fits or [i for i, one in enumerate(free) if re.search(rf"(?<!\d)0*{number}(?!\d)", one)]
+    if len(fits) != 1:
+        there = ", ".join(one for one in titles if re.search(r"\(\d+\)$", one)) or "none"
+        raise CannotGradeError(
+            f"Which assignment is {notebook}?",
+            f"{'several columns fit' if fits else 'no column fits'}; the assignments are: {there}.",
+            f'name it: --assignment "{notebook.split("_")[0]}=TITLE"',
+        )
+    return fits[0]
+
+
+def _by_file(book: Gradebook, entries: Sequence[Entry], number: str) -> str:
+    return next((e.student for e in entries if _handle(book, e, "canvas").get("user") == number), "")
+
+
+def _only(people: Sequence[Person]) -> str:
+    return people[0].student if len(people) == 1 else ""
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text.strip().replace(",", "."))
+    except ValueError:
+        return None
+
+
+def _points(entry: Entry, most: float, scale: bool) -> float:
+    """The points of an entry, where the maximum is `most`."""
+    return entry.total * most / entry.most if scale and entry.most else entry.total
+
+
+def _say_most(made: Handed, title: str, there: float, ours: float, scale: bool) -> None:
+    what = f"{title}: the maximum there is {there:g}, the notebook's {ours:g}"
+    made.lacking.append(
+        f"{what}; the points were {'converted' if scale else 'not converted: --scale does that'}."
+    )
+
+
+# ----------------------------------------------------------------------
+# Moodle
+# ----------------------------------------------------------------------
+
+
+def _moodle(
+    book: Gradebook,
+    entries: Sequence[Entry],
+    pages: Mapping[str, Path],
+    roster: Roster,
+    out: Path,
+    options: argparse.Namespace,
+) -> Handed:
+    """Moodle finds the participant by the number in a folder's name; the number is another one in each assignment."""
+    made = Handed()
+    notebooks = _by_notebook(entries)
+    if options.sheet and len(notebooks) > 1:
+        raise CannotGradeError(
+            "Which notebook is the grading worksheet for?",
+            f"a worksheet belongs to one assignment, and these are graded: {', '.join(notebooks)}.",
+            "name one: --notebooks 04",
+        )
+    sheet = _Sheet(options.sheet) if options.sheet else None
+    for notebook, own in notebooks.items():
+        files, rows, without = {}, [], []
+        for entry in own:
+            person = next((p for p in roster.people if p.student == entry.student), Person(entry.student))
+            number, name = _participant(book, entry, person, sheet)
+            if not number:
+                without.append(entry.student)
+                continue
+            name = re.sub(r"""[\x00-\x1f&<>"`|':\\/_]+""", " ", name).strip(" .") or "Participant"
+            files[f"{name}_{number}_assignsubmission_file_/{PAGE}"] = pages[entry.student]
+            made.given.add(entry.student)
+            rows.append((number, name, entry))
+        if files:
+            made.files[out / f"{_short(notebook)}_{PAGE[:-5]}.zip"] = _packed(files)
+            made.files[out / f"{_short(notebook)}_grades.csv"] = _worksheet(
+                notebook, rows, sheet, options, made
+            )
+        if without:
+            made.lacking.append(
+                f"{notebook}: nothing for {_some(without)}, whose participant numbers in this assignment are unknown: give its grading worksheet, --sheet."
+            )
+    if not sheet and made.files:
+        made.lacking.append(
+            "If your Moodle does not speak English, let its own grading worksheet be filled in: --sheet FILE --notebooks 04."
+        )
+    made.todo.append(
+        "Moodle: on the assignment's page, Upload multiple feedback files in a zip, and Upload grading worksheet."
+    )
+    return made
+
+
+class _Sheet:
+    """Moodle's grading worksheet. Raises CannotGradeError if it is none."""
+
+    def __init__(self, path: Path) -> None:
+        self.rows = [row for _, row in read_table(path, "grading worksheet")]
+        head = [heading(cell) for cell in self.rows[0]] if self.rows else []
+        self.grade = next((head.index(name) for name in GRADE if name in head), -1)
+        if self.grade < 1 or not all(re.search(r"\d$", row[0].strip()) for row in self.rows[1:]):
+            raise CannotGradeError(
+                f"{path} is no grading worksheet of Moodle.",
+                f"its first column has no participants' numbers, or none is called {' or '.join(GRADE[:3])}.",
+                "download it again: on the assignment's page, Download grading worksheet",
+            )
+        most = (
+            self.rows[1][self.grade + 1] if len(self.rows) > 1 and len(self.rows[1]) > self.grade + 1 else ""
+        )
+        self.most = _float(most)
+        self.comma = "," in most
+        self.people: dict[str, list[str]] = {}
+        """{participant's number: the row}."""
+        for row in self.rows[1:]:
+            number = re.search(r"\d+$", row[0].strip())
+            assert number is not None
+            self.people[number[0]] = row
+
+    def number_of(self, person: Person) -> str:
+        """The number of the one participant who has a name or an address of this person, or ""."""
+        kinds = {
+            person.student.casefold(),
+            *(text.casefold() for kind, text in person.known.items() if kind in ("email", "id", "login")),
+        }
+        fits = [
+            n
+            for n, row in self.people.items()
+            if kinds & {cell.strip().casefold() for cell in row[1 : self.grade]}
+        ]
+        if len(fits) != 1:
+            names = Roster([person])
+            fits = [n for n, row in self.people.items() if len(row) > 1 and names.match(row[1])]
+        return fits[0] if len(fits) == 1 else ""
+
+
+def _participant(book: Gradebook, entry: Entry, person: Person, sheet: _Sheet | None) -> tuple[str, str]:
+    """(the number of a student in the assignment, the name there); "" if it is unknown."""
+    came = _handle(book, entry, "moodle")
+    number = came.get("user", "")
+    if sheet:
+        if number not in sheet.people:
+            number = person.known.get("moodle", "")
+        if number not in sheet.people:
+            number = sheet.number_of(person)
+        return number, sheet.people[number][1] if number else ""
+    if number:
+        return number, came["name"]
+    return person.known.get("moodle", ""), person.name
+
+
+def _worksheet(
+    notebook: str,
+    rows: Sequence[tuple[str, str, Entry]],
+    sheet: _Sheet | None,
+    options: argparse.Namespace,
+    made: Handed,
+) -> bytes:
+    """The grading worksheet with the grades in it; everything else as it was."""
+    if sheet is None:
+        head = ("Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)")
+        return _csv(
+            [
+                head,
+                *(
+                    (f"Participant {n}", tables.cell(name), _number(e.total), _number(e.most), "-")
+                    for n, name, e in rows
+                ),
+            ]
+        )
+    ours = max((entry.most for _, _, entry in rows), default=0.0)
+    if sheet.most is not None and sheet.most != ours:
+        _say_most(made, notebook, sheet.most, ours, options.scale)
+    grades = {}
+    for number, _, entry in rows:
+        points = _points(entry, sheet.most or entry.most, options.scale)
+        if sheet.most is not None and points > sheet.most:
+            made.lacking.append(
+                f"{entry.student}: {points:g} points are more than Moodle's maximum of {sheet.most:g}; the row was left as it is."
+            )
+            continue
+        grades[number] = _number(points, sheet.comma)
+    filled = [sheet.rows[0]]
+    for number, row in sheet.people.items():
+        filled.append([*row[: sheet.grade], grades.get(number, row[sheet.grade]), *row[sheet.grade + 1 :]])
+    return b"\xef\xbb\xbf" + _csv(filled)
+
+
+# ----------------------------------------------------------------------
+# a folder
+# ----------------------------------------------------------------------
+
+
+def _folder(
+    book: Gradebook,
+    entries: Sequence[Entry],
+    pages: Mapping[str, Path],
+    roster: Roster,
+    out: Path,
+    options: argparse.Namespace,
+) -> Handed:
+    """Pages under names that cannot be guessed; a student keeps the name, so a link that was sent stays good."""
+    made = Handed(given=set(pages))
+    tokens = dict(book.setting("tokens", {}))
+    for student in pages:
+        tokens.setdefault(student, secrets.token_hex(16))
+    if not options.dry_run:
+        book.set("tokens", tokens)
+    for student, page in pages.items():
+        made.files[out / f"{tokens[student]}.html"] = page.read_bytes() if page.is_file() else b""
+    made.files[out / "index.html"] = INDEX.encode()
+    base = options.url.rstrip("/") + "/" if options.url else ""
+    rows = []
+    for student in sorted({entry.student for entry in book.entries()} & set(tokens)):
+        person = next((p for p in roster.people if p.student == student), Person(student))
+        rows.append([student, person.name, person.known.get("email", ""), f"{base}{tokens[student]}.html"])
+    links = out.parent / LINKS
+    made.files[links] = tables.table(("student", "name", "email", "link"), rows).encode()
+    made.todo.append(
+        f"Host {out}. Whoever has a link can open that page: send each student theirs, and keep {links} to yourself."
+    )
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

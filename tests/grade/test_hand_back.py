@@ -1,0 +1,349 @@
+"""Pages and grades go back to whom they belong, in the forms that Canvas and Moodle import; and a page says what has changed."""
+
+import csv
+import io
+import json
+import re
+import zipfile
+
+import classroom as c
+import pytest
+from test_collect import NAMES, NB, canvas_name, moodle_name, pack, roster_of
+
+from autograd_lab.grade import by_hand, feedback, hand_back, people, run, tables
+from autograd_lab.grade.gradebook import NAME, Gradebook
+
+NUMBER = "04"
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """Grading and giving back in this process, in tmp_path/out."""
+    monkeypatch.setattr(run, "_engine", lambda of, *_: c.HereRunner(items=of.items))
+    course = c.course()
+    for module in (run, hand_back):
+        monkeypatch.setattr(module, "load_course", lambda *_: course)
+    out = tmp_path / "out"
+
+    class Desk:
+        place = out
+
+        def grade(self, top, *words):
+            assert (
+                run.main([str(top), "--out", str(out), "--quiet", "--notebooks", NUMBER, *map(str, words)])
+                == 0
+            )
+
+        def give(self, way, *words, status=0):
+            assert hand_back.main([str(out), "--to", way, *map(str, words)]) == status
+
+        def book(self):
+            return Gradebook(out / NAME)
+
+        def page(self, student):
+            return feedback.page_of(out / feedback.FOLDER, student).read_text(encoding="utf-8")
+
+        def read(self, name):
+            return list(csv.reader(io.StringIO((out / name).read_text(encoding="utf-8-sig"))))
+
+        def unzip(self, name):
+            with zipfile.ZipFile(out / name) as archive:
+                return {one: archive.read(one).decode() for one in archive.namelist()}
+
+    return Desk()
+
+
+def as_canvas_reads(name):
+    """(user, attachment) as Canvas's infer_comment_context_from_filename finds them."""
+    parts = name.split("_")
+    user, attachment = [part for part in parts if re.fullmatch(r"\d+", part)][:2]
+    assert not parts[-1].startswith("link")
+    return int(user), int(attachment)
+
+
+def as_moodle_reads(path):
+    """(participant, file) as Moodle's is_valid_filename_for_import finds them."""
+    parts = path.split("/")
+    assert not parts[-1].startswith((".", "~"))
+    while parts:
+        info = parts.pop(0).split("_", 4)
+        if len(info) < 4 or not info[1].isdigit():
+            continue
+        assert info[2:4] == ["assignsubmission", "file"]
+        return int(info[1]), "/".join([*([info[4]] if len(info) == 5 else [""]), *parts]).lstrip("/")
+    raise AssertionError(path)
+
+
+def test_every_page_goes_back_to_canvas(tmp_path, desk):
+    files = {
+        canvas_name(first, last, 1000 + i, 70 + i, NB, i % 2 == 0): f"work of {i}".encode()
+        for i, (first, last) in enumerate(NAMES)
+    }
+    roster_of(NAMES, tmp_path / "class.csv", "canvas")
+    desk.grade(pack(tmp_path / "in", files, "zip"), "--roster", tmp_path / "class.csv")
+    desk.give("canvas")
+    pages = desk.unzip("to-canvas/04_feedback.zip")
+    assert {as_canvas_reads(name) for name in pages} == {(1000 + i, 70 + i) for i in range(len(NAMES))}
+    for name, text in pages.items():
+        student = f"s{as_canvas_reads(name)[0] - 1000:02d}"
+        assert f"<title>Feedback for {student}</title>" in text
+    head, possible, *rows = desk.read("to-canvas/grades.csv")
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "04 Backward, node by node"]
+    assert (possible[0].strip(), possible[-1]) == ("Points Possible", "14")
+    assert {row[1] for row in rows} == {str(1000 + i) for i in range(len(NAMES))}
+    assert {row[-1] for row in rows} == {"0"}
+    assert not any(row[0].startswith(("=", "+")) for row in rows)
+
+
+def test_every_page_goes_back_to_moodle(tmp_path, desk, capsys):
+    files = {
+        moodle_name(first, last, 1000 + i, NB): f"work of {i}".encode()
+        for i, (first, last) in enumerate(NAMES)
+    }
+    roster_of(NAMES, tmp_path / "class.csv", "moodle")
+    desk.grade(pack(tmp_path / "in", files, "zip"), "--roster", tmp_path / "class.csv")
+    desk.give("moodle")
+    pages = desk.unzip("to-moodle/04_feedback.zip")
+    assert {as_moodle_reads(name) for name in pages} == {
+        (1000 + i, "feedback.html") for i in range(len(NAMES))
+    }
+    for name, text in pages.items():
+        assert f"<title>Feedback for s{as_moodle_reads(name)[0] - 1000:02d}</title>" in text
+    head, *rows = desk.read("to-moodle/04_grades.csv")
+    assert head == ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
+    assert {row[0] for row in rows} == {f"Participant {1000 + i}" for i in range(len(NAMES))}
+    assert "does not speak English" in capsys.readouterr().err
+
+
+GERMAN = """\
+\ufeffID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung,Bewertung kann geändert werden,Zuletzt geändert (Bewertung),Feedback als Kommentar
+Teilnehmer/in11,Ada Lovelace,ada@x.edu,Zur Bewertung abgegeben,,"100,00",Ja,-,"Gut, weiter so"
+Teilnehmer/in12,Bob B,BOB@x.edu,Zur Bewertung abgegeben,"3,00","100,00",Ja,-,
+Teilnehmer/in13,Cleo C,cleo@x.edu,Keine Abgabe,,"100,00",Ja,-,
+"""
+
+
+@pytest.fixture
+def three(tmp_path, desk):
+    """Ada and bob handed in, cleo did not; the roster knows their addresses."""
+    (tmp_path / "class.csv").write_text(
+        "student,name,email\nada,Ada Lovelace,ada@x.edu\nbob,Bob B,bob@x.edu\ncleo,Cleo C,cleo@x.edu\n"
+    )
+    c.hand_in(tmp_path / "in", "ada", c.document())
+    c.hand_in(tmp_path / "in", "bob", c.solved(a1="answer = [12, 4, 12, 160]"))
+    desk.grade(tmp_path / "in", "--roster", tmp_path / "class.csv")
+    return desk
+
+
+def test_moodles_own_worksheet_is_filled_in(tmp_path, three, capsys):
+    (tmp_path / "w.csv").write_text(GERMAN, encoding="utf-8")
+    three.give("moodle", "--sheet", tmp_path / "w.csv")
+    given = list(csv.reader(io.StringIO(GERMAN.removeprefix("\ufeff"))))
+    rows = three.read("to-moodle/04_grades.csv")
+    assert [row[4] for row in rows] == ["Bewertung", "14", "4", "0"]
+    assert [row[:4] + row[5:] for row in rows] == [row[:4] + row[5:] for row in given]
+    assert {as_moodle_reads(name)[0] for name in three.unzip("to-moodle/04_feedback.zip")} == {11, 12, 13}
+    assert "maximum there is 100, the notebook's 14; the points were not converted" in capsys.readouterr().err
+    three.give("moodle", "--sheet", tmp_path / "w.csv", "--scale")
+    assert [row[4] for row in three.read("to-moodle/04_grades.csv")] == ["Bewertung", "100", "28,5714", "0"]
+    (tmp_path / "w.csv").write_text(GERMAN.replace("100,00", "10,00"), encoding="utf-8")
+    three.give("moodle", "--sheet", tmp_path / "w.csv")
+    assert [row[4] for row in three.read("to-moodle/04_grades.csv")][1:] == ["", "4", "0"]
+    assert "14 points are more than Moodle's maximum of 10" in capsys.readouterr().err
+
+
+EXPORT = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Exercise 4 (9001),Exercise 14 (9002),Current Score
+,,,,,Manual Posting,,
+    Points Possible,,,,,28,10,(read only)
+"Lovelace, Ada",501,,ada,A,,,
+"B, Bob",502,,bob,A,,,
+"Z, Zed",503,,zed,B,,,
+"""
+
+
+def test_canvass_own_gradebook_says_who_and_which_assignment(tmp_path, three, capsys):
+    (tmp_path / "e.csv").write_text(EXPORT)
+    three.give("canvas", "--sheet", tmp_path / "e.csv")
+    rows = three.read("to-canvas/grades.csv")
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Exercise 4 (9001)"]
+    assert [(row[0].strip(), row[1], row[-1]) for row in rows[1:]] == [
+        ("Points Possible", "", "28"), ("Lovelace, Ada", "501", "14"), ("B, Bob", "502", "4"),
+    ]  # fmt: skip
+    said = capsys.readouterr().err
+    assert "no page for ada, bob" in said
+    assert "no grades for cleo" in said
+    assert "the maximum there is 28" in said
+    three.give("canvas", "--sheet", tmp_path / "e.csv", "--scale", "--assignment", "04=Exercise 14")
+    assert [row[-1] for row in three.read("to-canvas/grades.csv")] == [
+        "Exercise 14 (9002)",
+        "10",
+        "10",
+        "2.8571",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("way", "words", "says"),
+    [
+        ("canvas", [], "nothing to give back to Canvas"),
+        ("moodle", [], "nothing to give back to Moodle"),
+        ("canvas", ["--sheet", "w.csv"], "is no gradebook of Canvas"),
+        ("moodle", ["--sheet", "e.csv"], "is no grading worksheet of Moodle"),
+        ("canvas", ["--sheet", "two.csv"], "Which assignment is 04_backward_node_by_node?"),
+        ("folder", ["--notebooks", "17"], "There is no notebook '17'"),
+        ("folder", ["--student", "zed"], "There is no student 'zed'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_given_back_is_said(tmp_path, three, capsys, monkeypatch, way, words, says):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "w.csv").write_text(GERMAN, encoding="utf-8")
+    (tmp_path / "e.csv").write_text(EXPORT)
+    (tmp_path / "two.csv").write_text(EXPORT.replace("Exercise 14", "Quiz 4"))
+    three.give(way, *words, status=2)
+    said = capsys.readouterr().err
+    assert says in said
+    assert "What to do" in said
+    with three.book() as book:
+        assert book.returned() == {}
+
+
+def test_names_in_a_folder_cannot_be_guessed_and_stay(tmp_path, three):
+    three.give("folder", "--url", "https://x.edu/f")
+    folder = three.place / "to-folder"
+    names = {path.name for path in folder.iterdir()} - {"index.html"}
+    assert len(names) == 3
+    assert all(re.fullmatch(r"[0-9a-f]{32}\.html", name) for name in names)
+    assert "ada" not in (folder / "index.html").read_text()
+    head, *rows = three.read("links.csv")
+    assert head == ["student", "name", "email", "link"]
+    links = {row[0]: row[3] for row in rows}
+    assert {link.removeprefix("https://x.edu/f/") for link in links.values()} == names
+    assert rows[0][1:3] == ["Ada Lovelace", "ada@x.edu"]
+    assert (three.place / "links.csv").stat().st_mode & 0o077 == 0
+    for student, link in links.items():
+        assert f"Feedback for {student}<" in (folder / link.rpartition("/")[2]).read_text(encoding="utf-8")
+    by_hand.main([str(three.place), "override", "bob", "04.2", "1", "--reason", "r"])
+    three.give("folder")
+    assert {path.name for path in folder.iterdir()} - {"index.html"} == names
+
+
+# --- what has changed ---------------------------------------------------------------------------------
+
+
+def changes(page):
+    found = re.search(r'<section class="changed">.*?</section>', page, re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", found[0])).strip() if found else ""
+
+
+def test_a_page_says_what_has_changed_since_the_one_that_the_student_has(tmp_path, three):
+    assert by_hand.main([str(three.place), "override", "bob", "04.4", "1", "--reason", "first"]) == 0
+    three.give("folder", "--draft")  # nobody has it
+    three.give("folder", "--dry-run")
+    assert changes(three.page("bob")) == ""
+    three.give("folder")
+    assert changes(three.page("bob")) == ""
+
+    by_hand.main([str(three.place), "override", "bob", "04.4", "2", "--reason", "you <b>explained</b> it"])
+    by_hand.main([str(three.place), "override", "bob", "04.2", "3", "--reason", "r"])
+    by_hand.main([str(three.place), "comment", "bob", "04.1", "Well done."])
+    three.grade(tmp_path / "in")
+    said = changes(three.page("bob"))
+    assert "since your page of" in said
+    assert "5 points before, 9 now" in said
+    assert "1 of 5 2 of 5 graded by hand: you &lt;b&gt;explained" in said
+    assert "0 of 3 3 of 3 graded by hand: r" in said
+    assert "4 of 4 4 of 4 a new comment" in said
+    assert "1 before," in three.page("bob")
+    assert changes(three.page("ada")) == ""
+
+    page = three.page("bob")
+    three.give("folder")  # he has this one now, and its changes stay on it
+    three.give("folder")
+    three.grade(tmp_path / "in")
+    assert three.page("bob") == page
+    by_hand.main([str(three.place), "withdraw", "bob", "04.2", "--reason", "no"])
+    three.grade(tmp_path / "in")
+    assert "9 points before, 6 now" in changes(three.page("bob"))
+    assert "3 of 3 0 of 3 no longer graded by hand" in changes(three.page("bob"))
+    assert "explained" not in changes(three.page("bob"))
+
+
+def test_the_reasons_of_a_change(tmp_path, three, monkeypatch):
+    three.give("folder")
+    c.hand_in(tmp_path / "in", "bob", c.document())
+    three.grade(tmp_path / "in")
+    assert "another file of yours counts" in changes(three.page("bob"))
+    course = run.load_course()
+    items = {
+        n: [__import__("dataclasses").replace(i, points=8) if i.id == "04.1" else i for i in each]
+        for n, each in course.items.items()
+    }
+    for module in (run, hand_back):
+        monkeypatch.setattr(module, "load_course", lambda *_: run.Course(course.released, items))
+    three.grade(tmp_path / "in")
+    assert "it is worth 8 points now" in changes(three.page("ada"))
+    three.grade(tmp_path / "in", "--due", "2001-01-01", "--late-penalty", "1")
+    assert "lateness counts differently" in changes(three.page("ada"))
+
+
+def test_only_those_whose_page_has_changed(tmp_path, three, capsys):
+    three.give("folder")
+    capsys.readouterr()
+    three.give("folder", "--changed")
+    assert "nothing to give back" in capsys.readouterr().out
+    by_hand.main([str(three.place), "comment", "cleo", "04", "Where is it?"])
+    three.give("folder", "--changed", "--out", tmp_path / "some")
+    assert "1 of 1 students get their page" in capsys.readouterr().out
+    assert len(list((tmp_path / "some").glob("*.html"))) == 2
+    assert "Where is it?" in three.page("cleo")
+
+
+def test_nothing_hidden_is_in_what_is_kept_of_a_page(three):
+    """The version is compared, never shown whole; it holds points, states and what people wrote."""
+    with three.book() as book:
+        ((student, entry),) = [(e.student, e) for e in book.entries() if e.student == "bob"]
+        text = json.dumps(feedback.version([entry]))
+    assert set(re.findall(r'"(\w[\w ]*)":', text)) <= {
+        "digest",
+        "lateness",
+        "comment",
+        "items",
+        "points",
+        "of",
+        "state",
+        "by hand",
+        c.BOOK,
+    }
+    assert student == "bob"
+
+
+def test_the_page_shows_extension_comment_and_which_submission_counts(tmp_path, three):
+    c.hand_in(tmp_path / "in", "bob", c.document(), c.BOOK + " (1).ipynb")
+    (tmp_path / "x.csv").write_text("student,until\nbob,2099-01-01 12:00\n")
+    three.grade(
+        tmp_path / "in",
+        "--count",
+        "best",
+        "--due",
+        "2001-01-01",
+        "--closes",
+        "1d",
+        "--extensions",
+        tmp_path / "x.csv",
+    )
+    by_hand.main([str(three.place), "comment", "bob", "04", "See <me>."])
+    three.grade(tmp_path / "in")
+    text = three.page("bob")
+    assert "due extended until 2099-01-01 12:00" in text
+    assert "See &lt;me&gt;." in text
+    assert "counts of your 2 submissions" in text
+    assert "after closing: it counts nothing" in three.page("ada")
+
+
+def test_a_roster_given_later_helps(tmp_path, three, capsys):
+    (tmp_path / "ids.csv").write_text("student,canvas id\nada,501\nbob,502\n")
+    three.give("canvas", "--roster", tmp_path / "ids.csv")
+    assert [row[1] for row in three.read("to-canvas/grades.csv")[2:]] == ["501", "502"]
+    assert people.read_roster(tmp_path / "ids.csv").students == ["ada", "bob"]
+    assert tables.file_name("ada") == "ada"

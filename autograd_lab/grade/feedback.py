@@ -528,17 +528,12 @@ def _why_changed(
         )
     elif now["by hand"] and now["points"] != was["points"]:
         parts.append("graded by hand again")
-    elif entry.digest != old["digest"]:
-        parts.append("another file of yours counts")
-    elif [entry.penalty, entry.ceiling] != old["lateness"] and (now["state"], now["of"]) == (
-        was["state"],
-        was["of"],
-    ):
-        parts.append("lateness counts differently")
-    elif now["of"] != was["of"]:
-        parts.append(f"it is worth {pages.points(now['of'])} now")
-    elif (now["points"], now["state"]) != (was["points"], was["state"]):
-        parts.append("graded again")
+    elif (now["points"], now["of"], now["state"]) != (was["points"], was["of"], was["state"]):
+        late = [entry.penalty, entry.ceiling] != old["lateness"]
+        parts += ["another file of yours counts"] if entry.digest != old["digest"] else []
+        parts += [f"it is worth {pages.points(now['of'])} now"] if now["of"] != was["of"] else []
+        parts += ["lateness counts differently"] if late else []
+        parts = parts or ["graded again"]
     if now["comment"] != was["comment"]:
         parts.append("a new comment" if now["comment"] else "the comment was taken back")
     return "; ".join(parts)

@@ -403,7 +403,7 @@ class Gradebook:
         ]
         self._db.execute(
             f"INSERT OR REPLACE INTO attempts ({_SUBMISSION}, results) SELECT {_SUBMISSION}, ? FROM submissions"
-            " WHERE student = ? AND notebook = ?",
+            " WHERE student = ? AND notebook = ? AND status != 'missing'",
             (_text(rows), *who),
         )
 

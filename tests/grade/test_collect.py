@@ -1,5 +1,6 @@
 """Canvas's and Moodle's downloads, and rosters: everybody's work reaches the right student, whatever they are called, and nothing is lost."""
 
+import csv
 import os
 import re
 import unicodedata
@@ -84,7 +85,8 @@ def roster_of(names, path, system=""):
                 *more,
             )
         )
-    path.write_text(tables.table(rows[0], rows[1:]), encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
     return people.read_roster(path)
 
 

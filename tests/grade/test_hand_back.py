@@ -240,6 +240,8 @@ def test_a_page_says_what_has_changed_since_the_one_that_the_student_has(tmp_pat
     assert by_hand.main([str(three.place), "override", "bob", "04.4", "1", "--reason", "first"]) == 0
     three.give("folder", "--draft")  # nobody has it
     three.give("folder", "--dry-run")
+    with three.book() as book:
+        assert book.returned() == {}
     assert changes(three.page("bob")) == ""
     three.give("folder")
     assert changes(three.page("bob")) == ""
@@ -339,6 +341,16 @@ def test_the_page_shows_extension_comment_and_which_submission_counts(tmp_path, 
     assert "See &lt;me&gt;." in text
     assert "counts of your 2 submissions" in text
     assert "after closing: it counts nothing" in three.page("ada")
+
+
+def test_a_comment_on_what_was_not_handed_in_is_shown(three):
+    by_hand.main([str(three.place), "comment", "cleo", "04", "Where is it?"])
+    with three.book() as book:
+        absent = {entry.student: feedback._absent(entry) for entry in book.entries()}
+        cleo = next(entry for entry in book.entries() if entry.student == "cleo")
+    assert absent == {"ada": False, "bob": False, "cleo": False}
+    cleo.comments.clear()
+    assert feedback._absent(cleo)
 
 
 def test_a_roster_given_later_helps(tmp_path, three, capsys):

@@ -66,6 +66,7 @@ def total(book, student="ada"):
         ({"rate": 0.1, "closes": 2.0 * DAY}, 2 * DAY, 2, 0.2, False),
         ({"rate": 0.1, "closes": 2.0 * DAY, "cap": 0.5}, 2 * DAY + 1, 3, 1.0, True),
         ({"closes": 0.0, "grace": 60.0}, 61, 1, 1.0, True),
+        ({"rate": 0.1, "closes": 1.0 * DAY, "grace": 3600.0}, DAY + 3600, 2, 0.2, False),
         ({}, -DAY, 0, 0.0, False),
     ],
 )
@@ -147,6 +148,34 @@ def test_a_new_key_may_make_another_submission_the_best(book):
     hand_in(book, "a", 1.0)  # scored again
     assert (total(book), book.entries()[0].file) == (6.0, "ada/b")
     assert {key[2] for key in book.known_attempts()} == {"a"}
+
+
+def test_what_can_be_read_beats_what_cannot(book):
+    book.set_policy({"counts": "best"}, "me")
+    hand_in(book, "read", 0.0)
+    book._db.execute("UPDATE results SET score = 0")
+    nothing = [Result("ada", "04_nodes", item, 0.0, 4.0, "unreadable") for item in ("04.1", "04.2")]
+    book.record(
+        "ada", "04_nodes", nothing, {}, status="unreadable", digest="x", handed_in=DUE + timedelta(days=1)
+    )
+    assert [(e.file, e.status) for e in book.entries()] == [("ada/read", "graded")]
+    book.record("ada", "04_nodes", nothing, {}, status="missing")
+    assert [(e.file, e.status) for e in book.entries()] == [("ada/read", "graded")]
+    assert {key[2] for key in book.known_attempts()} == {"x"}
+
+
+def test_what_is_taken_back_is_not_read_again(book):
+    hand_in(book, "d", 1.0)
+
+    def dry_run():
+        with book.together():
+            book.comment("ada", "04", "hello", "me")
+            assert book.entries()[0].comments
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        dry_run()
+    assert not book.entries()[0].comments
 
 
 def test_overrides_and_comments_stay_whichever_counts(book):
@@ -456,6 +485,18 @@ def test_the_policy_is_shown_tried_and_changed(book, tmp_path, capsys):
     assert by_hand.main([*words, "--grace", "0", "--closes", "never", "--late-cap", "100"]) == 0
     assert Policy.of(book.setting).cap == 1.0
     assert Policy.of(book.setting).closes is None
+
+
+def test_a_due_date_for_all_takes_the_place_of_the_earlier_ones(book, tmp_path):
+    hand_in(book, "d", 4.0)
+    words = [str(tmp_path), "policy", "--due"]
+    for due, names in (
+        ("04=2026-11-20", {"04_nodes"}),
+        ("05=2026-11-27", {"04_nodes", "05_who_keeps_a_gradient"}),
+        ("2026-12-01", {""}),
+    ):
+        assert by_hand.main([*words, due]) == 0
+        assert set(Policy.of(book.setting).due) == names
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ _END, _LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
-def open_archive(opened: IO[bytes]) -> zipfile.ZipFile:
-    """The archive in an open file. Raises UnreadableError if it holds too much, zipfile.BadZipFile if it is damaged."""
+def open_archive(opened: IO[bytes], most: int = MOST_ENTRIES) -> zipfile.ZipFile:
+    """The archive in an open file. Raises UnreadableError if it holds more than `most` files, zipfile.BadZipFile if it is damaged."""
     entries, size = _directory(opened)
-    if entries > MOST_ENTRIES or size > MOST_DIRECTORY:
-        count = f"{entries:,} files" if entries > MOST_ENTRIES else f"a list of files of {size / 1e6:.1f} MB"
+    if entries > most or size > MOST_DIRECTORY // MOST_ENTRIES * most:
+        count = f"{entries:,} files" if entries > most else f"a list of files of {size / 1e6:.1f} MB"
         raise UnreadableError(
-            f"is a zip archive with {count} in it; at most {MOST_ENTRIES:,} files with names of usual length are looked at"
+            f"is a zip archive with {count} in it; at most {most:,} files with names of usual length are looked at"
         )
     opened.seek(0)
     return zipfile.ZipFile(opened)

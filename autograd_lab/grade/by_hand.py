@@ -23,6 +23,8 @@ def main(argv: list[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
         with Gradebook(options.results / NAME if options.results.is_dir() else options.results) as book:
+            if options.student:
+                options.student = _student(book, options.student)
             return int(options.do(book, options))
     except CannotGradeError as problem:
         print(f"autograd-lab: {problem}", file=sys.stderr)
@@ -172,6 +174,12 @@ def _show(book: Gradebook, options: argparse.Namespace) -> int:
         for other in entry.others:
             print(_printable(f"note: {other.file} earns {other.total:g} and does not count."))
     return 0
+
+
+def _student(book: Gradebook, text: str) -> str:
+    """The student whom a name, an id or an address means, if the gradebook or its roster knows it; otherwise the text."""
+    fits = policy.people_of(book.setting, [entry.student for entry in book.entries()]).match(text)
+    return fits[0].student if len(fits) == 1 else text
 
 
 def _days(late: int) -> str:

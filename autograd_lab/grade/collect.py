@@ -13,6 +13,7 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import time
@@ -23,8 +24,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .archives import MOST_ENTRIES, open_archive
 from .model import CannotGradeError
 from .people import Person, Roster, norm
+from .reading import UnreadableError
 from .submissions import DEEPEST, MOST_BYTES, Download, show, skipped
 
 CANVAS = re.compile(
@@ -40,7 +43,7 @@ PLACE = ".collected"
 """The folder in RESULTS where a download lies sorted while it is graded."""
 MOST_OF_ONE = 60_000_000
 """Bytes that are unpacked of one student's files."""
-MOST_FILES = 100_000
+MOST_FILES = 30_000
 """The most files of a downloaded archive."""
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
 """Characters that a name may not have on one system or another."""
@@ -170,9 +173,9 @@ def _pieces(top: Path, source: str, place: Path, made: Download) -> Iterator[_Pi
 def _is_download(path: Path) -> bool:
     """Whether the names in an archive are mostly Canvas's or Moodle's."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as opened, open_archive(opened, MOST_FILES) as archive:
             names = [name for name in archive.namelist()[:2_000] if not name.endswith("/")]
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+    except (OSError, UnreadableError, zipfile.BadZipFile, ValueError, NotImplementedError):
         return False
     fits = [name for name in names if any(piece_of(part) for part in name.split("/")[:2])]
     return 2 * len(fits) > len(names)
@@ -198,16 +201,17 @@ def _sort(pieces: Sequence[_Piece], top: Path, made: Download, roster: Roster) -
             made.names[folder] = student
         folder = folders[student]
         home = made.folder / folder
-        for path, inside in _files(piece.path, piece.rest):
-            target = _free(home, inside)
-            _link(path, target)
-            name = show(target.relative_to(made.folder))
-            made.labels[name] = f"{piece.shown}/{show(inside)}" if not piece.rest else piece.shown
-            made.times[name] = roster.times.get(piece.user) if piece.system == "moodle" else None
-            if piece.file:
-                made.order[name] = piece.file
-            if piece.late:
-                made.late.add(name)
+        for path, inside in _files(piece.path, piece.rest, made):
+            with _lenient(piece.shown, made):
+                target = _free(home, inside)
+                _link(path, target)
+                name = show(target.relative_to(made.folder))
+                made.labels[name] = piece.shown if piece.rest else f"{piece.shown}/{show(inside)}"
+                made.times[name] = roster.times.get(piece.user) if piece.system == "moodle" else None
+                if piece.file:
+                    made.order[name] = piece.file
+                if piece.late:
+                    made.late.add(name)
     taken = {piece.path for piece in pieces}
     sources = {piece.source for piece in pieces}
     for path in _entries(top):
@@ -217,8 +221,9 @@ def _sort(pieces: Sequence[_Piece], top: Path, made: Download, roster: Roster) -
             made.notes.append(
                 f"{show(path.name)} has no name of Canvas's or Moodle's: it was taken for a student's."
             )
-        for each, inside in _files(path, "" if path.is_dir() else path.name):
-            _link(each, _free(made.folder / (path.name if path.is_dir() else ""), inside))
+        for each, inside in _files(path, "" if path.is_dir() else path.name, made):
+            with _lenient(show(path.name), made):
+                _link(each, _free(made.folder / (path.name if path.is_dir() else ""), inside))
 
 
 def _key(piece: _Piece) -> _Key:
@@ -304,7 +309,7 @@ def _list(names: Sequence[str], last: str = ", ") -> str:
 # ----------------------------------------------------------------------
 
 
-def _files(path: Path, rest: str) -> Iterator[tuple[Path, Path]]:
+def _files(path: Path, rest: str, made: Download) -> Iterator[tuple[Path, Path]]:
     """Each file of a piece, with its path in the student's folder. Links are kept as links: submissions.py judges them."""
     if rest:
         yield path, Path(_safe(rest))
@@ -312,7 +317,14 @@ def _files(path: Path, rest: str) -> Iterator[tuple[Path, Path]]:
     stack = [(path, Path(), 0)]
     while stack:
         place, inside, depth = stack.pop()
-        for entry in sorted(os.scandir(place), key=lambda e: os.fsencode(e.name)):
+        try:
+            entries = sorted(os.scandir(place), key=lambda e: os.fsencode(e.name))
+        except OSError as error:
+            made.notes.append(
+                f"{show(path.name)} cannot be opened: {(error.strerror or str(error)).lower()}."
+            )
+            continue
+        for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 if depth < DEEPEST:
                     stack.append((Path(entry.path), inside / entry.name, depth + 1))
@@ -340,7 +352,8 @@ def _free(home: Path, inside: Path) -> Path:
     target = home / inside
     number = 1
     while os.path.lexists(target):
-        target = home / inside.with_name(f"{inside.stem} ({number}){inside.suffix}")
+        mark = str(number) if number < 20 else secrets.token_hex(4)  # or many of one name would take long
+        target = home / inside.with_name(f"{inside.stem} ({mark}){inside.suffix}")
         number += 1
     target.parent.mkdir(parents=True, exist_ok=True)
     return target
@@ -362,14 +375,13 @@ def _unpack(archive_path: Path, place: Path, made: Download) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(dir=place, prefix="unpacked-"))
     spent: dict[str, int] = {}
+    counted: dict[str, int] = {}
+    refused: dict[str, int] = {}
     try:
-        with zipfile.ZipFile(archive_path) as archive:
-            members = [info for info in archive.infolist() if not info.is_dir()]
-            if len(members) > MOST_FILES:
-                raise zipfile.BadZipFile(
-                    f"it holds {len(members):,} files; at most {MOST_FILES:,} are unpacked"
-                )
-            for info in members:
+        with archive_path.open("rb") as opened, open_archive(opened, MOST_FILES) as archive:
+            for info in archive.infolist():
+                if info.is_dir():
+                    continue
                 parts = [
                     part
                     for part in info.filename.replace("\\", "/").split("/")
@@ -380,21 +392,39 @@ def _unpack(archive_path: Path, place: Path, made: Download) -> Path:
                 whose = next((part for part in parts if piece_of(part)), parts[0])
                 fits = piece_of(whose)
                 whose = f"{fits['name']}_{fits['user']}" if fits else whose
-                target = _free(place, Path(*map(_short, parts)))
+                counted[whose] = counted.get(whose, 0) + 1
                 left = MOST_OF_ONE - spent.get(whose, 0)
-                written = _copy(archive, info, target, min(MOST_BYTES + 1, left))
-                spent[whose] = spent.get(whose, 0) + written
-                if written < info.file_size and written == left:
-                    made.notes.append(
-                        f"{show(info.filename)} was cut off: more than {MOST_OF_ONE / 1e6:g} MB of {show(whose)} are not unpacked."
-                    )
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+                if counted[whose] > MOST_ENTRIES or left <= 0 or len(parts) > DEEPEST + 3:
+                    refused[whose] = refused.get(whose, 0) + 1
+                    continue
+                with _lenient(show(info.filename), made):
+                    target = _free(place, Path(*map(_short, parts)))
+                    written = _copy(archive, info, target, min(MOST_BYTES + 1, left))
+                    spent[whose] = spent.get(whose, 0) + written
+    except (zipfile.BadZipFile, UnreadableError, ValueError, NotImplementedError) as error:
+        damaged = "" if isinstance(error, UnreadableError) else "is no zip archive, or a damaged one: "
         raise CannotGradeError(
             f"{archive_path} cannot be unpacked.",
-            f"it is no zip archive, or a damaged one: {error}.",
+            f"it {damaged}{error}.",
             "download it again; or give the folder with the submissions",
         ) from error
+    for whose, number in refused.items():
+        made.notes.append(
+            f"{number:,} file{'s' if number > 1 else ''} of {show(whose)} {'were' if number > 1 else 'was'} not unpacked; at most {MOST_ENTRIES:,} of one student are, of {MOST_OF_ONE / 1e6:g} MB "
+            f"together, {DEEPEST} folders deep."
+        )
     return place
+
+
+@contextmanager
+def _lenient(name: str, made: Download) -> Iterator[None]:
+    """A file that cannot be put into its place is named, and hinders nobody else; a full disk does."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        made.notes.append(f"{name} was left out: the system says: {(error.strerror or str(error)).lower()}.")
 
 
 def _short(part: str) -> str:

@@ -243,6 +243,9 @@ def find(
     names = _names(homes, roster, found)
     if students is not None:
         chosen = {_norm(name) for name in students}
+        for name in chosen - set(names):
+            fits = roster.match(name) if roster else []
+            chosen = chosen - {name} | {_norm(fits[0].student)} if len(fits) == 1 else chosen
         unknown = sorted(chosen - set(names))
         if unknown:
             raise CannotGradeError(

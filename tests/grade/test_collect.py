@@ -3,7 +3,9 @@
 import csv
 import os
 import re
+import time
 import unicodedata
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -352,7 +354,51 @@ def test_an_archive_writes_nowhere_else_and_one_student_cannot_fill_the_disk(tmp
     assert loaded["doejane_1"] == b"jane"
     assert not list(tmp_path.glob("*.ipynb"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in"]
-    assert any("evileve_9" in line and "are not unpacked" in line for line in found.warnings)
+    assert [line for line in found.warnings if "3 files of evileve_9 were not unpacked" in line]
+
+
+def test_names_that_cannot_be_made_hinder_nobody_else(tmp_path):
+    eve = moodle_name("Eve", "Evil", 9)
+    files = {
+        f"{eve}/x": b"",
+        f"{eve}/x/y.ipynb": b"",
+        f"{eve}/{'d/' * 3_000}z.ipynb": b"",
+        f"{eve}/{'n' * 5_000}.ipynb": b"e",
+    }
+    files |= {moodle_name("Eve", "Evil", 9).replace("file_", "onlinetext_") + "/x/z.ipynb": b""}
+    files |= {moodle_name("Jane", "Doe", 1, NB): b"jane", f"{eve}/{NB}": b"eve"}
+    loaded, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out")
+    assert loaded == {"Jane Doe": b"jane", "Eve Evil": b"eve"}
+    said = " ".join(found.warnings)
+    assert "1 file of Eve Evil_9 was not unpacked" in said
+    assert "x/y.ipynb was left out" in said
+
+
+def test_a_flood_of_files_of_one_student_costs_little(tmp_path):
+    """Of one name, or of names that become one."""
+    with warnings.catch_warnings(), zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        warnings.simplefilter("ignore")  # zipfile warns of names that are there twice
+        for i in range(400):
+            archive.writestr(moodle_name("Eve", "Evil", 9, "x.ipynb"), b"")
+            archive.writestr(moodle_name("Eve", "Evil", 9, "".join(":*?<>|"[int(d)] for d in f"{i:b}")), b"")
+        archive.writestr(moodle_name("Jane", "Doe", 1, NB), b"jane")
+    start = time.process_time()
+    loaded, _ = handed_in(tmp_path / "x.zip", tmp_path / "out")
+    assert loaded == {"Jane Doe": b"jane"}
+    assert time.process_time() - start < 2
+
+
+def test_the_number_of_files_is_bounded_as_well(tmp_path, monkeypatch):
+    monkeypatch.setattr(collect, "MOST_ENTRIES", 3)
+    files = {moodle_name("Eve", "Evil", 9, f"{i}/{NB}"): b"x" for i in range(6)} | {
+        moodle_name("Jane", "Doe", 1, NB): b"jane"
+    }
+    loaded, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out")
+    assert loaded["Jane Doe"] == b"jane"
+    assert [line for line in found.warnings if "3 files of Eve Evil_9 were not unpacked" in line]
+    monkeypatch.setattr(collect, "MOST_FILES", 6)
+    with pytest.raises(CannotGradeError, match="a zip archive with 7 files in it"):
+        handed_in(tmp_path / "in" / "submissions.zip", tmp_path / "out")
 
 
 # --- rosters ------------------------------------------------------------------------------------------
@@ -454,6 +500,10 @@ def test_folders_may_have_any_name_that_the_roster_knows(tmp_path, called):
     assert loaded == {"ada": b"x"}
     assert [x.student for x in found.submissions] == ["ada", "bob"]
     assert not found.warnings
+    _, found = handed_in(
+        tmp_path / "in", tmp_path / "out", people.read_roster(tmp_path / "r.csv"), students=["1000"]
+    )
+    assert [x.student for x in found.submissions] == ["ada"]
 
 
 # --- the command --------------------------------------------------------------------------------------

@@ -491,7 +491,7 @@ def test_a_due_date_for_all_takes_the_place_of_the_earlier_ones(book, tmp_path):
     hand_in(book, "d", 4.0)
     words = [str(tmp_path), "policy", "--due"]
     for due, names in (
-        ("04=2026-11-20", {"04_nodes"}),
+        ("04_nodes=2026-11-20", {"04_nodes"}),
         ("05=2026-11-27", {"04_nodes", "05_who_keeps_a_gradient"}),
         ("2026-12-01", {""}),
     ):
@@ -533,6 +533,15 @@ def test_comments_change_no_points(book, tmp_path, capsys):
     assert set(book.entries()[0].comments) == {""}
     with pytest.raises(CannotGradeError, match="no student 'zed'"):
         book.comment("zed", "04.1", "x", "me")
+
+
+@pytest.mark.parametrize("name", ["ada", "7", "a@x.edu", "Lovelace, Ada", "ADA"])
+def test_students_may_be_called_by_any_name_that_the_roster_knows(book, tmp_path, name):
+    hand_in(book, "d", 1.0)
+    book.set("people", {"ada": {"name": "Ada Lovelace", "canvas": "7", "email": "a@x.edu"}})
+    assert by_hand.main([str(tmp_path), "override", name, "04.1", "3", "--reason", "r"]) == 0
+    assert total(book) == 7.0
+    assert by_hand.main([str(tmp_path), "override", "8", "04.1", "3", "--reason", "r"]) == 2
 
 
 def test_a_dry_run_grades_nothing(tmp_path, capsys):

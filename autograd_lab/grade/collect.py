@@ -141,17 +141,15 @@ def _pieces(top: Path, source: str, place: Path, made: Download) -> Iterator[_Pi
     entries = _entries(top)
     packed = [path for path in entries if path.suffix.lower() == ".zip" and path.is_file()]
     others = [path for path in entries if path.is_dir() or path.suffix.lower() == ".ipynb"]
-    if (
-        packed and not others and not source and all(map(_is_download, packed))
-    ):  # or a student could pack another's
+    # among other things, an archive is a student's, who may have packed what looks like another's
+    if packed and not others and not source and all(map(_is_download, packed)):
         for path in packed:
             yield from _pieces(_inner(_unpack(path, place, made)), show(path.name), place, made)
         return
     loose = [*packed, *(path for path in others if path.is_file())]
     of_canvas = [path for path in loose if CANVAS.fullmatch(path.name)]
-    flat = 2 * len(of_canvas) >= len(loose) and (
-        of_canvas or not others
-    )  # one name that looks so by chance is no download
+    # one name that looks so by chance makes no download
+    flat = 2 * len(of_canvas) >= len(loose) and (of_canvas or not others)
     for path in entries:
         moodle = MOODLE.fullmatch(path.name)
         canvas = CANVAS.fullmatch(path.name) if flat and not path.is_dir() else None

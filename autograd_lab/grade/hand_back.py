@@ -182,12 +182,7 @@ def _choose(book: Gradebook, options: argparse.Namespace) -> tuple[list[Entry], 
             "The gradebook is empty.", "nothing was graded yet.", "run `autograd-lab grade`"
         )
     names = sorted({entry.notebook for entry in entries})
-    wanted = {
-        book
-        for word in re.split(r"[,\s]+", options.notebooks)
-        if word
-        for book in policy.notebooks_of(word, names)
-    }
+    wanted = policy.notebooks_of(options.notebooks, names)
     roster = policy.people_of(book.setting, [entry.student for entry in entries])
     if options.roster:
         more = read_rosters(options.roster)

@@ -217,16 +217,19 @@ def settings(
     return made, bad
 
 
-def notebooks_of(word: str, books: Sequence[str]) -> list[str]:
-    """The notebooks meant by "04" or "04_backward_node_by_node". Raises CannotGradeError if there is none."""
-    found = [book for book in books if word.strip().removesuffix(".ipynb") in (book, book.split("_")[0])]
-    if not found:
-        raise CannotGradeError(
-            f"There is no notebook {word.strip()!r}.",
-            "none has this name or number.",
-            f"there are: {', '.join(book.split('_')[0] for book in books)}",
-        )
-    return found
+def notebooks_of(words: str, books: Sequence[str]) -> list[str]:
+    """The notebooks meant by "04,05" or "04_backward_node_by_node". Raises CannotGradeError if there is no such notebook."""
+    found = []
+    for word in filter(None, re.split(r"[,\s]+", words)):
+        fits = [book for book in books if word.removesuffix(".ipynb") in (book, book.split("_")[0])]
+        if not fits:
+            raise CannotGradeError(
+                f"There is no notebook {word!r}.",
+                "none has this name or number.",
+                f"there are: {', '.join(book.split('_')[0] for book in books)}",
+            )
+        found += fits
+    return sorted(set(found))
 
 
 def _share(percent: float, option: str) -> float:

@@ -296,9 +296,7 @@ def grade(
         for task in changed:
             _record_without(book, course, task, only)
             done.without += 1
-    done.left = sum(not task.kept for task in made.tasks) - done.run - done.rescored - done.without
-    done.left += sum(task.kept for task in made.tasks) if stop.is_set() else 0
-    done.left = max(0, done.left)
+    done.left = len(made.tasks) - done.run - done.rescored - done.without
     done.stopped = stop.is_set() and done.left > 0
     return done
 

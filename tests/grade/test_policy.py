@@ -492,7 +492,7 @@ def test_a_due_date_for_all_takes_the_place_of_the_earlier_ones(book, tmp_path):
     words = [str(tmp_path), "policy", "--due"]
     for due, names in (
         ("04_nodes=2026-11-20", {"04_nodes"}),
-        ("05=2026-11-27", {"04_nodes", "05_who_keeps_a_gradient"}),
+        ("05,06=2026-11-27", {"04_nodes", "05_who_keeps_a_gradient", "06_what_the_graph_remembers"}),
         ("2026-12-01", {""}),
     ):
         assert by_hand.main([*words, due]) == 0

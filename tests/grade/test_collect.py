@@ -444,6 +444,17 @@ def test_rosters_map_both_ways(tmp_path, text, students, ids):
     assert roster.match("nobody") == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [CANVAS_EXPORT, "LastName,FirstName,ID,SIS Login ID,Section\nDoe,Jane,7,jd,A\nStudent,Test,8,0a,A\n"],
+)
+def test_what_is_no_student_in_canvass_gradebook(tmp_path, text):
+    (tmp_path / "r.csv").write_text(text)
+    roster = people.read_roster(tmp_path / "r.csv")
+    assert len(roster.notes) == 1
+    assert "test student" in roster.notes[0]
+
+
 def test_a_worksheets_times_count(tmp_path):
     (tmp_path / "w.csv").write_text(WORKSHEET, encoding="utf-8")
     roster = people.read_roster(tmp_path / "w.csv")

@@ -244,6 +244,24 @@ def test_every_file_is_graded_where_the_best_counts_and_only_once(tmp_path, grad
     assert (entries["ada"].total, ran) == (14.0, 0)
 
 
+def test_the_time_that_is_given_is_that_of_the_newest(tmp_path, grading):
+    put(tmp_path, c.BOOK + ".ipynb", c.document(), 1_000)
+    put(tmp_path, c.BOOK + " (1).ipynb", c.solved(a1="answer = [12, 4, 12, 160]"), 2_000)
+    (tmp_path / "t.csv").write_text("student,timestamp\nada,2026-11-25 12:00\n")
+    entries, _ = grading(
+        "--count",
+        "best",
+        "--timestamps",
+        str(tmp_path / "t.csv"),
+        "--due",
+        "2026-11-20",
+        "--late-penalty",
+        "50",
+    )
+    assert (entries["ada"].total, entries["ada"].days_late) == (14.0, 0)
+    assert [one.handed_in.year for one in entries["ada"].others] == [2026]
+
+
 def test_a_better_submission_counts_though_its_file_is_gone(tmp_path, grading, monkeypatch):
     """Each week's download holds the newest files only; a new key scores the earlier ones again from what is stored."""
     path = put(tmp_path, c.BOOK + ".ipynb", c.document(), 1_000)

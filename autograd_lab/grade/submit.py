@@ -297,11 +297,9 @@ def _copy_to(folder: Path, name: str, chosen: Sequence[Packed]) -> Path:
                 "your notebook reads it, and a copy under another name would not be found.",
                 "give the file a new name, also in the notebook",
             )
-        target, file = _new(wanted)
+        _, file = _new(wanted)
         with file, path.open("rb") as source:
             shutil.copyfileobj(source, file)
-        with suppress(OSError):
-            os.utime(target, (path.stat().st_atime, time.time()))  # handed in now, not when it was last saved
     return home
 
 

@@ -19,7 +19,7 @@ FILE = exercise_name(c.BOOK) + ".ipynb"
 def lab(tmp_path, monkeypatch):
     """A student's folder: 04 begun, with a module and data, 05 as handed out."""
     folder = tmp_path / "lab" / "exercises"
-    code = "from mine import two\nimport pack.deep\nanswer = [12, 4, 12, 160]\nopen('data/x.csv')"
+    code = "from mine import two\nimport pack.deep\nanswer = [12, 4, 12, 160]\nopen('data/x.csv')\nopen('../outside.txt')"
     c.hand_in(folder, "", c.solved(a1=code), FILE)
     c.hand_in(folder, "", c.document("exercises", c.OTHER), exercise_name(c.OTHER) + ".ipynb")
     for name in (
@@ -32,6 +32,7 @@ def lab(tmp_path, monkeypatch):
     ):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(name)
+    (tmp_path / "lab" / "outside.txt").write_text("not in the folder")
     monkeypatch.chdir(tmp_path / "lab")
     return folder
 
@@ -65,6 +66,7 @@ def test_what_is_packed_is_what_is_graded(lab, tmp_path, capsys, form, name):
     assert "still as handed out: 04.2, 04.3, 04.4 (10 points)" in text
     assert "with mine.py, which it uses" in text
     assert "secret" not in text
+    assert "outside" not in text
 
 
 @pytest.mark.parametrize("form", ["zip", "folder"])

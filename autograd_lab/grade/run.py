@@ -661,7 +661,7 @@ def _counts(options: argparse.Namespace, out: Path) -> str:
     """Which of several submissions counts, by the options or else by the gradebook."""
     if options.count or not (out / NAME).is_file():
         return options.count or policy.COUNTS[0]
-    with Gradebook(out / NAME) as book:
+    with Gradebook(out / NAME, create=True) as book:  # a full disk may have left an empty file
         return str(book.setting("counts", policy.COUNTS[0]))
 
 

@@ -433,9 +433,7 @@ def test_files_that_are_no_list_of_overrides(book, tmp_path, capsys, text, says)
 )
 def test_a_row_is_made_or_named(tmp_path_factory, rows):
     """Whatever is in a file: each row is a change, is so already, or is named with its number; and points stay within the item's."""
-    place = tmp_path_factory.getbasetemp() / "any"
-    place.mkdir(exist_ok=True)
-    (place / gradebook.NAME).unlink(missing_ok=True)
+    place = tmp_path_factory.mktemp("any")
     clean = [
         tuple(
             cell.encode("utf-8", "replace").decode().replace("\r", " ").replace("\n", " ").replace("\0", " ")

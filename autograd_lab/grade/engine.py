@@ -11,7 +11,9 @@ A cell or a probe that ran into a limit is then left out, so that the limit is w
 careful pass is stopped as well (the student's code can reach its processes), it is run again without what was
 running, until it completes. Without fork, all further passes are of this last kind.
 
-Nothing that a submission's process sends is trusted: messages are bounded in size, checked to be plain data, and only stored.
+Nothing that a submission's process sends is trusted: messages are bounded in size, checked to be plain data, and only stored. A student
+sees what came before the hidden probes were sent for the first time. From then on, in this pass and in later ones, only the
+results of hidden probes are taken in, and they stay here.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from autograd_lab.grade.sandbox import SandboxError, cpu_of, refusal
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
 DEPTH = 20  # nesting of lists in an answer
 TEXT = 5_000  # characters of a text in an answer
+MESSAGE = 500  # characters of what is said of a cell or an answer that failed
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has only the second
 _PLOTS = re.compile(r"matplotlib|pyplot|pylab|plt|png|gif|raster", re.IGNORECASE)
 """Words in cells that need matplotlib. For other cells it is not loaded in advance: the cost of forking grows with the size of the
@@ -391,6 +394,8 @@ class _Lost:
 
     cells: dict[int, str] = field(default_factory=dict)
     probes: dict[tuple[str, str], str] = field(default_factory=dict)
+    shown: _Pass | None = None
+    """The pass that was the first to send hidden probes: what a student may see is what it had until then."""
 
     def doubt(self) -> None:
         """Keep only the timeouts, which cost time: what died may have been killed by something an earlier cell left behind."""
@@ -423,7 +428,9 @@ class _Pass:
         last = job.cells[-1] if job.cells else None
         self.here = last.item if last and last.role == "check" and not careful else ""
         """The item whose probes may run last, in the process itself: no cell follows its check."""
-        self.asked = False
+        self.left_out = dict(lost.cells)
+        self.stage = ""
+        """The probes that were sent last: "", "visible" or "hidden"."""
         self.finished = False
         self.stopped = ""
         """Why it did not finish: "timeout", "memory" or "died"."""
@@ -478,8 +485,9 @@ class _Pass:
                     return
                 continue
             for message in inbox.feed(data):
+                before = self.stage
                 self._note(message)
-                if message.get("done") == "cells":
+                if self.stage != before:
                     worker.send(channel, self._questions())
             used, since = server.cpu(), now
 
@@ -497,30 +505,47 @@ class _Pass:
         return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it limits its probes itself
 
     def _questions(self) -> dict[str, list[dict[str, Any]]]:
-        """The probes for the given answers, without expected results and without probes that were lost before."""
+        """The probes of this stage for the given answers, without expected results and without probes that were lost before."""
         asked: dict[str, list[dict[str, Any]]] = {}
+        if self.stage == "visible" and self.lost.shown:
+            return asked
         for item_id, answer in sorted(self.answers.items(), key=lambda pair: pair[0] == self.here):
             if answer.state != "given" or answer.error:
                 continue
             for probe in self.items[item_id].probes:
-                if (item_id, probe.name) not in self.lost.probes:
+                if self._is_open(probe) and (item_id, probe.name) not in self.lost.probes:
                     self.unanswered[item_id, probe.name] = ""
                     question = {"name": probe.name, "points": 0, "source": probe.source, "cases": probe.cases}
                     asked.setdefault(item_id, []).append(question)
         return asked
 
+    def _is_open(self, probe: Probe) -> bool:
+        """Whether results of a probe are taken in at this stage."""
+        return probe.hidden == (self.stage == "hidden")
+
     def _note(self, message: dict[str, Any]) -> None:
         """Process one message. Raises ProtocolError if it does not belong here."""
         if "cell" in message:
             self._note_cell(message)
-        elif message.get("done") == "cells" and not self.order and not self.asked:
-            self.asked = True
-        elif message.get("done") == "probes" and not self.order:
+        elif message.get("done") == "cells" and not self.order and not self.stage:
+            self.stage = "visible"
+        elif message.get("done") == "visible" and self.stage == "visible":
+            self._end_visible()
+        elif message.get("done") == "hidden" and self.stage == "hidden":
             self.finished = True
         elif "item" in message:
             self._note_probe(message)
         else:
             raise ProtocolError("a message out of order")
+
+    def _end_visible(self) -> None:
+        """Go on to the hidden probes, if another pass would give nothing more for the visible ones."""
+        self.unanswered = {key: how or "died" for key, how in self.unanswered.items()}
+        if self.unanswered and not self.careful:
+            self.finished = True
+            return
+        self.stage = "hidden"
+        self.lost.shown = self.lost.shown or self
 
     def _note_cell(self, message: dict[str, Any]) -> None:
         if not self.order or message["cell"] != self.order[0]:
@@ -531,7 +556,7 @@ class _Pass:
         if state not in ("ok", "error", "memory", *(("timeout", "died") if self.careful else ())):
             raise ProtocolError("a cell in an unknown state")
         error = self._reason(state) if state in ("timeout", "died") else message.get("error", "")
-        self.cells[number] = CellRun(cell.id, str(state), clean_text(error, TEXT))
+        self.cells[number] = CellRun(cell.id, str(state), clean_text(error, MESSAGE))
         self.printed.append(clean_text(message.get("printed", ""), self.limits.printed))
         dropped = message.get("dropped")
         self.dropped += min(max(dropped, 0), 1 << 40) if isinstance(dropped, int) else 0
@@ -540,7 +565,7 @@ class _Pass:
             return
         if answer.get("state") not in ("given", "not attempted", "error"):
             raise ProtocolError("an answer in an unknown state")
-        taken = Answer(cell.item, answer["state"], error=clean_text(answer.get("error", ""), TEXT))
+        taken = Answer(cell.item, answer["state"], error=clean_text(answer.get("error", ""), MESSAGE))
         try:
             taken.value = clean(answer.get("value"))
         except ProtocolError as error:
@@ -553,8 +578,10 @@ class _Pass:
         if how not in ("ok", "timeout", "died") or (name is None and outputs is not None):
             raise ProtocolError("a probe with an unknown end")
         for key in [key for key in self.unanswered if key[0] == item_id and name in (None, key[1])]:
+            probe = self._probe(item_id, key[1])
+            if not self._is_open(probe):
+                continue
             if isinstance(outputs, dict):
-                probe = self._probe(item_id, key[1])
                 try:
                     found = {case: clean(outputs.get(case)) for case in probe.names()}
                 except ProtocolError as error:
@@ -569,7 +596,7 @@ class _Pass:
 
     def blame(self) -> bool:
         """Note in `lost` what stopped this pass; returns whether another pass can get further."""
-        if self.stopped and not self.asked:
+        if self.stopped and not self.stage:
             ran = [number for number in self.cells if number not in self.lost.cells]
             culprit = (
                 self.order[0] if self.order else max(ran, default=-1)
@@ -591,24 +618,29 @@ class _Pass:
 
     def result(self, first: str, seconds: float) -> Run:
         """The run, once no further pass is needed."""
-        for item_id, answer in self.answers.items():
+        shown = self.lost.shown or self
+        lost_cells = shown.left_out if self.lost.shown else self.lost.cells
+        for item_id, answer in shown.answers.items():
             if answer.state == "given" and not answer.error:
+                later = self.answers.get(item_id, answer).outputs
                 for probe in self.items[item_id].probes:
+                    if probe.hidden:
+                        answer.outputs.update((case, later[case]) for case in probe.names() if case in later)
                     why = self.lost.probes.get((item_id, probe.name)) or self.stopped or "timeout"
                     answer.lost.update((case, why) for case in probe.names() if case not in answer.outputs)
         cells = []
         for number, cell in enumerate(self.job.cells):
-            why = self.lost.cells.get(number, "")
+            why = lost_cells.get(number, "")
             if why:
                 cells.append(CellRun(cell.id, why, self._reason(why)))
             else:
-                cells.append(self.cells.get(number, CellRun(cell.id, "skipped")))
+                cells.append(shown.cells.get(number, CellRun(cell.id, "skipped")))
         return Run(
             state=first,
-            answers=self.answers,
+            answers=shown.answers,
             cells=cells,
-            printed="".join(self.printed)[: self.limits.printed],
-            dropped=self.dropped,
+            printed="".join(shown.printed)[: self.limits.printed],
+            dropped=shown.dropped,
             seconds=seconds,
             careful=self.careful,
         )

@@ -32,7 +32,7 @@ from .course import Course, choose_notebooks, digest_of, load_course
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run, Runner
 from .reading import UnreadableError, read
-from .scoring import score
+from .scoring import bounded, score
 from .submissions import MOST_BYTES, Found, Submission, digest, find, load, moment, read_roster, read_times
 
 _LONG = re.compile(
@@ -276,6 +276,7 @@ def _job(course: Course, task: Task, most_bytes: int) -> Job:
 
 def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, only: str) -> None:
     one = task.submission
+    run = bounded(run, course.items[one.notebook])
     book.record(
         one.student,
         one.notebook,

@@ -44,9 +44,10 @@ from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.plain import MOST
 from autograd_lab.grade import worker
 from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
-from autograd_lab.grade.sandbox import SandboxError, cpu_of, refusal
+from autograd_lab.grade.sandbox import SandboxError, cpu_of, memory_of, refusal
 
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
+LOOK = 0.1  # seconds after which a submission's memory is looked at again
 DEPTH = 20  # nesting of lists in an answer
 TEXT = 5_000  # characters of a text in an answer
 MESSAGE = 500  # characters of what is said of a cell or an answer that failed
@@ -196,6 +197,9 @@ class _Server(Protocol):
     def cpu(self) -> float:
         """Seconds of processor time that the submission has used so far, or 0 where that is unknown."""
 
+    def memory(self, most: int) -> int:
+        """Bytes that its processes use together, exact above `most`; 0 where something else limits them, or nothing can."""
+
     def stop(self) -> End:
         """End the submission if it has not ended yet; returns how it ended. Raises WorkerError if this worker is gone."""
 
@@ -211,6 +215,8 @@ class _ForkServer:
     def __init__(self, specification: dict[str, Any], folder: Path) -> None:
         self._pid = 0
         self._started = False
+        self._watched = False
+        self._without = specification["sandbox"]["without"]
         self._cgroups: list[str] = []
         self._process, self._control, self._log = _launch("serve", folder)
         worker.send(self._control, specification)
@@ -221,7 +227,22 @@ class _ForkServer:
         except (OSError, EOFError) as error:
             raise WorkerError(f"a worker did not start: {_last_line(self._log) or error}") from error
         self._cgroups = said["cgroups"]
+        self._pids_apart = "pid namespace" in said["layers"]
+        if "cgroup memory" not in said["layers"]:
+            self._watch(said)
         return said
+
+    def _watch(self, said: dict[str, Any]) -> None:
+        """Add up the memory of a submission's processes, where the kernel does not."""
+        try:
+            if "watched memory" in self._without:
+                raise OSError("left out on request")
+            memory_of(self._process.pid, 1 << 60)
+        except OSError as error:
+            said["missing"]["watched memory"] = error.strerror or str(error)
+        else:
+            self._watched = True
+            said["layers"].append("watched memory")
 
     def start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -258,6 +279,15 @@ class _ForkServer:
         with suppress(OSError):
             return cpu_of(self._pid)
         return 0.0
+
+    def memory(self, most: int) -> int:
+        if not self._watched:
+            return 0
+        with suppress(OSError):
+            if self._pids_apart:
+                return memory_of(self._pid, most)
+            return memory_of(self._process.pid, most, itself=False)  # what loses its parent becomes its child
+        return 0
 
     def stop(self) -> End:
         try:
@@ -321,6 +351,9 @@ class _Spawner:
             with suppress(OSError):
                 return cpu_of(self._now[0].pid)
         return 0.0
+
+    def memory(self, most: int) -> int:
+        return 0
 
     def stop(self) -> End:
         process, channel, log = self._now
@@ -473,12 +506,22 @@ class _Pass:
     def _listen(self, server: _Server, channel: socket.socket) -> None:
         inbox = Inbox(self.limits.message)
         used, since = server.cpu(), time.monotonic()
+        look, pause = since, LOOK
         while not self.finished:
-            data = server.wait(channel, 0.1)
+            data = server.wait(channel, pause)
             if data == b"":
                 self.stopped = "died"
                 return
             now = time.monotonic()
+            if now >= look:
+                memory = server.memory(self.limits.memory)
+                if memory > self.limits.memory:
+                    self.stopped = "memory"
+                    return
+                pause = LOOK if memory < self.limits.memory / 4 else LOOK / 5
+                look = now + max(
+                    pause, 5 * (time.monotonic() - now)
+                )  # looking may take long: most time is for others
             if data is None:
                 if now > self.end or self._overdue(server, server.cpu() - used, now - since):
                     self.stopped = "timeout"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, median
 from urllib.parse import quote
@@ -23,7 +23,7 @@ from . import feedback, pages, tables
 from .course import Course
 from .feedback import MARKS, STOPPED, Prompts
 from .gradebook import Entry, Gradebook
-from .model import Result, Run
+from .model import Limits, Result, Run
 from .pages import foreign, plain
 from .similar import Code, Pair, code_of, similar
 
@@ -185,6 +185,18 @@ def looks(entry: Entry, run: Run | None) -> list[Look]:
     return found
 
 
+def stopped(run: Run) -> str:
+    """What a run was stopped by, in the words of sandbox.HOLDS, or "time"; "" if by nothing."""
+    lost = {why for answer in run.answers.values() for why in answer.lost.values()}
+    if run.state == "memory" or "memory" in lost:
+        return "memory of all processes"
+    if any(cell.state == "memory" for cell in run.cells):
+        return "memory of a process"
+    if run.state == "timeout" or "timeout" in lost or any(cell.state == "timeout" for cell in run.cells):
+        return "time"
+    return ""
+
+
 # --- the page -----------------------------------------------------------------------------------------
 
 
@@ -195,10 +207,12 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
     items = {item.id: item for each in course.items.values() for item in each}
     codes: dict[str, dict[str, Code]] = {}
     seen: list[Look] = []
+    counts: Counter[str] = Counter()
     for entry in entries:
         stored = book.stored_run(entry.student, entry.notebook)
         if stored:
             codes.setdefault(entry.notebook, {})[entry.student] = code_of(stored[0])
+            counts[stopped(stored[1])] += 1
         seen += looks(entry, stored[1] if stored else None)
     pairs = [
         pair
@@ -216,6 +230,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         '<h2 id="items">Items</h2>', _items(entries, prompts),
         '<h2 id="look">Who needs a look</h2>', _looks(seen, who),
         '<h2 id="similar">Similar submissions</h2>', _similar(pairs, codes, who),
+        *_limits(book, counts),
     ]  # fmt: skip
     return pages.page("Class report", "\n".join(body))
 
@@ -363,6 +378,38 @@ def _looks(seen: Sequence[Look], who: _Who) -> str:
         for one in sorted(seen, key=lambda one: (order[one.what], one.what, one.student, one.notebook))
     ]
     return pages.table(["what", "student", "notebook", ""], rows)
+
+
+def _limits(book: Gradebook, counts: Mapping[str, int]) -> list[str]:
+    """What held the submissions, as far as that was noted when they ran."""
+    held: dict[str, list[str]] = book.setting("means", {})
+    if not held:
+        return []
+    stored = book.setting("limits", {})
+    known = Limits(**{one.name: stored[one.name] for one in fields(Limits) if one.name in stored})
+    most = {
+        "memory of a process": _size(known.memory),
+        "memory of all processes": _size(known.memory),
+        "number of processes": f"{known.processes}",
+        "size of a file": _size(known.file),
+        "size of all files": _size(known.folder),
+        "number of open files": f"{known.files}",
+    }
+    rows = [
+        [plain(what), most.get(what, ""), plain(", ".join(names)), str(counts[what] or "")]
+        for what, names in held.items()
+    ]
+    rows.append(["time", f"{known.job_wall:g} s", "watched", str(counts["time"] or "")])
+    return [
+        '<h2 id="limits">What held the submissions</h2>',
+        "<p>The limits of a submission, what kept it within them (the kernel, by a cgroup or by limits of a process; the grader, which "
+        "watches it; or nothing), and how many submissions were stopped by it.</p>",
+        pages.table(["limit", "at most", "kept by", "stopped"], rows, (1, 3)),
+    ]
+
+
+def _size(amount: int) -> str:
+    return f"{amount / 2**30:g} GiB" if amount >= 1 << 30 else f"{amount / 2**20:g} MiB"
 
 
 def _similar(

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
@@ -645,7 +645,7 @@ def _main(options: argparse.Namespace) -> int:
                 done = grade(
                     made, book, course, make_runner,
                     only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
-                    started=lambda runner: say(f"Isolation: {', '.join(runner.layers) or 'none'}."),
+                    started=lambda runner: _say_isolation(say, book, runner, limits),
                 )  # fmt: skip
             finally:
                 progress.close()
@@ -831,6 +831,19 @@ def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
 
 def _quiet(*_: object) -> None:
     pass
+
+
+def _say_isolation(say: Callable[..., None], book: Gradebook, runner: Runner, limits: Limits) -> None:
+    """Say what isolates the submissions, and keep for the report what holds them to their limits."""
+    from .sandbox import means
+
+    say(f"Isolation: {', '.join(runner.layers) or 'none'}.")
+    before = book.setting("means", {})
+    now = {
+        what: [*dict.fromkeys([*before.get(what, []), name])] for what, name in means(runner.layers).items()
+    }
+    book.set("means", now)
+    book.set("limits", asdict(limits))
 
 
 def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course) -> None:

@@ -11,7 +11,7 @@ from test_feedback_pages import EVIL, Reader, text_of
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 from autograd_lab.grade import report
 from autograd_lab.grade.gradebook import NAME, Gradebook
-from autograd_lab.grade.model import Cell, CellRun, Job, Result, Run
+from autograd_lab.grade.model import Answer, Cell, CellRun, Job, Result, Run
 
 
 @pytest.fixture
@@ -52,6 +52,31 @@ def put(
     book.record(
         student, BOOK, results, {}, status=status, run=run, job=job or Job(student, BOOK, ()), notes=notes
     )
+
+
+def test_the_report_says_what_held_the_submissions(book):
+    cells = [CellRun("a", "memory")]
+    answer = Answer("04.1", "given", lost={"p": "timeout"})
+    for student, ran in (
+        ("ada", Run("ok", cells=cells)), ("bob", Run("memory", cells=cells)), ("cyd", Run("timeout")), ("dan", Run("ok", {"04.1": answer})),
+        ("eve", Run("ok")),
+    ):  # fmt: skip
+        put(book, student, (4, 3, 2, 5), run=ran)
+    assert "What held" not in report.page(book, course())
+    book.set("limits", {"memory": 5 << 28, "processes": 7})
+    book.set(
+        "means",
+        {
+            "memory of a process": ["rlimit"],
+            "memory of all processes": ["cgroup", "watched"],
+            "number of processes": ["nothing"],
+        },
+    )
+    said = text_of(report.page(book, course())).partition("What held the submissions")[2]
+    assert re.search(r"memory of a process ?1.25 GiB ?rlimit ?1", said)
+    assert re.search(r"memory of all processes ?1.25 GiB ?cgroup, watched ?1", said)
+    assert re.search(r"number of processes ?7 ?nothing ?time", said)
+    assert re.search(r"time ?180 s ?watched ?2", said)
 
 
 def figures(book):

@@ -7,7 +7,7 @@
     judge    (item, answer) -> Verdict: pure, so that the notebook, the tests and the grader agree
 
 Items are written in the solutions' sources (solutions/*.py) and built into `items/<notebook>.json` (visible probes,
-shipped) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
+shipped, in a wheel packed) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import plain
+from . import packed, plain
 
 FORMAT, VERSION = "autograd-lab-items", 1
 KINDS = ("predict", "number", "order", "engine", "code", "debug")
@@ -305,9 +305,7 @@ def from_json(text: str) -> list[Item]:
 @cache
 def shipped() -> dict[str, Item]:
     """All items that this installation knows, by id."""
-    found = [
-        item for path in sorted(FOLDER.glob("*.json")) for item in from_json(path.read_text(encoding="utf-8"))
-    ]
+    found = [item for _, text in packed.texts(FOLDER, ".json") for item in from_json(text)]
     return {item.id: item for item in found}
 
 

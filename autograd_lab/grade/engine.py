@@ -43,6 +43,7 @@ import autograd_lab
 from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.plain import MOST
 from autograd_lab.grade import worker
+from autograd_lab.grade.files import Scratch
 from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
 from autograd_lab.grade.sandbox import SandboxError, cpu_of, memory_of, refusal
 
@@ -156,13 +157,13 @@ def _environment(folder: Path) -> dict[str, str]:
         "LC_ALL",
         "LD_LIBRARY_PATH",
         "SYSTEMROOT",
-        "TMPDIR",
-        "TEMP",
-        "TMP",
         "MPLCONFIGDIR",
     )
     return {
         **{name: os.environ[name] for name in keep if name in os.environ},
+        **dict.fromkeys(
+            ("TMPDIR", "TEMP", "TMP"), str(folder)
+        ),  # so that nothing is left elsewhere if it is killed
         "PYTHONPATH": str(Path(autograd_lab.__file__).parents[1]),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -753,9 +754,7 @@ class Engine:
         """The layers that are not, and why."""
 
     def __enter__(self) -> Engine:
-        self._temporary = tempfile.TemporaryDirectory(
-            prefix="autograd-lab-grade-", ignore_cleanup_errors=True
-        )
+        self._scratch = Scratch()
         try:
             self._servers = [self._server(plots=not self._fork) for _ in range(self._count)]
             for server in self._servers:
@@ -784,7 +783,7 @@ class Engine:
             self._jobs.put(None)
         for thread in self._threads:
             thread.join()
-        self._temporary.cleanup()
+        self._scratch.close()
 
     def _close(self) -> None:
         self._stopping.set()
@@ -798,7 +797,7 @@ class Engine:
             "sandbox": {"limits": asdict(self._limits), "private": self._private, "without": self._without},
         }
         kind = _ForkServer if self._fork else _Spawner
-        return kind(specification, Path(self._temporary.name))
+        return kind(specification, self._scratch.path)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
         """Each job with its run, in the order in which they finish. Raises KeyError for a notebook without items."""

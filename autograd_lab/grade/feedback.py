@@ -35,6 +35,7 @@ from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import pages, tables
 from .course import Course
+from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Answer, Job, Result, Run, Runner
 from .pages import foreign, markdown, plain
@@ -266,10 +267,13 @@ class Artist:
             self._process = context.Process(target=_serve, args=[theirs], daemon=True)
             self._process.start()
             theirs.close()
-            if not self._line.poll(120):
+            try:
+                ready = self._line.poll(120) and self._line.recv_bytes()
+            except (OSError, EOFError):  # it has ended: there is no memory for it, or no disk
+                ready = b""
+            if not ready:
                 self._end()
                 return None
-            self._line.recv_bytes()
         with suppress(OSError, EOFError):
             self._line.send_bytes(json.dumps([title, text]).encode())
             if self._line.poll(self._patience):
@@ -649,7 +653,7 @@ def write(
             if drawn:
                 sheets[one.student].steppers[one.item] = drawn
     for student, (path, now) in todo.items():
-        tables.put(path, page(sheets[student], course, prompts, ballots, now))
+        put(path, page(sheets[student], course, prompts, ballots, now))
     return [path for path, _ in todo.values()]
 
 

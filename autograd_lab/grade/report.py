@@ -22,6 +22,7 @@ from autograd_lab.course.misconceptions import MISCONCEPTIONS
 from . import feedback, pages, tables
 from .course import Course
 from .feedback import MARKS, STOPPED, Prompts
+from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Limits, Result, Run
 from .pages import foreign, plain
@@ -238,7 +239,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
 def write(book: Gradebook, course: Course, folder: Path, *, links: bool = True) -> Path:
     """Write the report into `folder`; its path."""
     path = folder / NAME
-    tables.put(path, page(book, course, links=links))
+    put(path, page(book, course, links=links))
     return path
 
 

@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import sys
 import threading
 import time
@@ -29,9 +30,11 @@ from typing import Any, TextIO
 from . import feedback, merge, report, tables
 from .beside import beside
 from .course import Course, choose_notebooks, digest_of, load_course
+from .files import alone, refused
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run, Runner
 from .reading import UnreadableError, read
+from .rescue import BY_HAND, trouble
 from .scoring import bounded, score
 from .submissions import MOST_BYTES, Found, Submission, digest, find, load, moment, read_roster, read_times
 
@@ -456,9 +459,16 @@ def main(argv: list[str] | None = None) -> int:
     """`autograd-lab grade SUBMISSIONS --out RESULTS`; the exit status: 0 done, 2 not possible, 130 interrupted."""
     options = _parser().parse_args(argv)
     try:
-        return _main(options)
+        with ending_as_by_hand():
+            return _main(options)
     except CannotGradeError as problem:
         print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"autograd-lab: {refused(error)}", file=sys.stderr)
+        return 2
+    except sqlite3.Error as error:  # rows that contradict each other
+        print(f"autograd-lab: {trouble(options.out / NAME, error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(
@@ -608,7 +618,7 @@ def _main(options: argparse.Namespace) -> int:
         trust_timestamps=options.trust_timestamps,
         most_bytes=most_bytes,
     )
-    with _lock(out), Gradebook(out / NAME, create=True) as book:
+    with alone(out), Gradebook(out / NAME, create=True) as book:
         if due is not None:
             book.set("due", {**book.setting("due", {}), **due} if "" not in due else due)
         if options.late_penalty is not None:
@@ -624,7 +634,13 @@ def _main(options: argparse.Namespace) -> int:
             most_bytes=most_bytes,
         )
         say = _quiet if options.quiet else print
+        if book.taken:
+            say(
+                f"What was done by hand in an earlier gradebook is in the new one: {book.taken} entries of {BY_HAND}."
+            )
         _say_plan(say, made, found, course)
+        if made.tasks:
+            book.back_up()
         there = [task for task in made.tasks if task.submission.file and not task.trouble]
         progress = Progress(len(there), quiet=options.quiet, limit=limits.job_wall)
         stop = threading.Event()
@@ -786,28 +802,6 @@ def _rate(percent: float) -> float:
 
 
 @contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    """While it is held, no other grading run can use the folder; a killed run leaves no lock behind."""
-    path = folder / ".grading"
-    busy = CannotGradeError(
-        f"{folder} is in use.", "another `autograd-lab grade` is writing there.", "wait for it, or stop it"
-    )
-    with path.open("a") as file:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise busy from None
-        yield
-
-
-@contextmanager
 def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
     """Ctrl-C and other termination signals let what is running finish; a second one does not wait."""
 
@@ -818,15 +812,32 @@ def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
         progress.close()
         print("Stopping: what is running is finished first. Ctrl-C again stops at once.", file=sys.stderr)
 
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with _handling(("SIGINT", "SIGTERM", "SIGHUP"), ask):
+        yield
+
+
+@contextmanager
+def ending_as_by_hand() -> Iterator[None]:
+    """Other termination signals end the command as Ctrl-C does: what it has started ends, and its temporary folder goes."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with _handling(("SIGTERM", "SIGHUP"), stop):
+        yield
+
+
+@contextmanager
+def _handling(names: Iterable[str], handler: Callable[..., None]) -> Iterator[None]:
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         numbers = []  # only the main thread handles signals
-    before = {number: signal.signal(number, ask) for number in numbers}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def _quiet(*_: object) -> None:

@@ -31,7 +31,6 @@ import math
 import os
 import platform
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -43,6 +42,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from autograd_lab.grade.files import clear
 from autograd_lab.grade.model import Limits
 
 GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -651,7 +651,7 @@ class Zone:
         """A process for a submission, the first of a pid namespace of its own. Returns 0 in it, as os.fork does."""
         self._killed = self._memory_kills()
         if "mount namespace" not in self.layers:
-            self._folder = tempfile.mkdtemp(prefix="autograd-lab-grade-")
+            self._folder = tempfile.mkdtemp(prefix="autograd-lab-submission-")
             if self._user is not None:
                 os.chown(self._folder, self._user, self._user)
         if "pid namespace" not in self.layers:
@@ -672,7 +672,7 @@ class Zone:
         if "pid namespace" not in self.layers:
             _reap(self._proc)
         if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            clear(Path(self._folder))
             self._folder = ""
         return self._memory_kills() > self._killed
 

@@ -18,7 +18,7 @@ import classroom as c
 import pytest
 
 from autograd_lab import grade as grade_package
-from autograd_lab.grade import gradebook, merge, report, run, submissions, tables
+from autograd_lab.grade import files, gradebook, merge, report, run, submissions, tables
 from autograd_lab.grade.gradebook import Gradebook
 from autograd_lab.grade.model import CannotGradeError
 
@@ -305,9 +305,9 @@ def test_what_cannot_be_is_said(top, tmp_path, capsys, words, says):
 
 
 def test_two_at_a_time_are_refused(tmp_path):
-    with run._lock(tmp_path), pytest.raises(CannotGradeError, match="is in use"), run._lock(tmp_path):
+    with files.alone(tmp_path), pytest.raises(CannotGradeError, match="is in use"), files.alone(tmp_path):
         pass
-    with run._lock(tmp_path):
+    with files.alone(tmp_path):
         pass
 
 

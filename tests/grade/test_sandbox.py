@@ -294,19 +294,19 @@ def test_nothing_escapes_a_plain_user():
 
 # --- memory of all processes together ----------------------------------------------------------------------
 
-TIGHT = replace(tiny.BRIEF, cell_cpu=20.0, cell_wall=20.0, probe_cpu=20, probe_wall=20.0, memory=640 << 20)
+TIGHT = replace(tiny.BRIEF, cell_cpu=20.0, cell_wall=20.0, probe_cpu=20, probe_wall=20.0, memory=400 << 20)
 FILL = (
-    "import mmap, os, subprocess, sys, time\ndef fill(size=150):\n    return bytearray(b'x') * (size << 20)\n"
+    "import mmap, os, subprocess, sys, time\ndef fill(size=95):\n    return bytearray(b'x') * (size << 20)\n"
 )
 TOGETHER = {
     "children": "for _ in range(5):\n    if os.fork() == 0:\n        held = fill()\n        time.sleep(60)\ntime.sleep(60)",
     "orphans of their own sessions": "for _ in range(5):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"
     "            held = fill()\n            time.sleep(60)\n        os._exit(0)\ntime.sleep(60)",
-    "programs": "code = \"import time; held = bytearray(b'x') * (150 << 20); time.sleep(60)\"\n"
+    "programs": "code = \"import time; held = bytearray(b'x') * (95 << 20); time.sleep(60)\"\n"
     "made = [subprocess.Popen([sys.executable, '-S', '-c', code]) for _ in range(5)]\ntime.sleep(60)",
-    "shared memory": "for _ in range(5):\n    held = mmap.mmap(-1, 150 << 20)\n    if os.fork() == 0:\n        held.write(b'x' * (150 << 20))\n"
+    "shared memory": "for _ in range(5):\n    held = mmap.mmap(-1, 95 << 20)\n    if os.fork() == 0:\n        held.write(b'x' * (95 << 20))\n"
     "        time.sleep(60)\n    held.close()\ntime.sleep(60)",
-    "copies on write": "held = fill(140)\nfor _ in range(5):\n    if os.fork() == 0:\n        held[::4096] = b'y' * len(held[::4096])\n"
+    "copies on write": "held = fill(85)\nfor _ in range(5):\n    if os.fork() == 0:\n        held[::4096] = b'y' * len(held[::4096])\n"
     "        time.sleep(60)\ntime.sleep(60)",
     "a chain": "for _ in range(5):\n    if os.fork():\n        time.sleep(60)\n    held = fill()\ntime.sleep(60)",
     "children that stand still": "import signal\nfor _ in range(5):\n    if os.fork() == 0:\n        held = fill()\n"
@@ -314,8 +314,8 @@ TOGETHER = {
 }  # fmt: skip
 """Each process takes less than one may, all together more than a submission may."""
 ALLOWED = {
-    "one large list": "held = fill(300)",
-    "children that read what they share": "held = fill(250)\nmade = []\nfor _ in range(6):\n    pid = os.fork()\n    if pid == 0:\n"
+    "one large list": "held = fill(200)",
+    "children that read what they share": "held = fill(150)\nmade = []\nfor _ in range(6):\n    pid = os.fork()\n    if pid == 0:\n"
     "        time.sleep(0.4)\n        os._exit(held[-1] != ord('x'))\n    made.append(pid)\nassert [os.waitpid(p, 0)[1] for p in made] == [0] * 6",
     "children one after the other": "for _ in range(6):\n    pid = os.fork()\n    if pid == 0:\n        held = fill()\n        os._exit(0)\n"
     "    os.waitpid(pid, 0)",

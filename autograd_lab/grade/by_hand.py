@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if options.do is _restore:
             return _restore(path, options)
-        with Gradebook(path, create=options.do is _import and path.parent.is_dir()) as book:
+        with Gradebook(path, create=options.do is _import and options.results.is_dir()) as book:
             return int(options.do(book, options))
     except CannotGradeError as problem:
         print(f"autograd-lab: {problem}", file=sys.stderr)
@@ -233,6 +233,13 @@ def _import(book: Gradebook, options: argparse.Namespace) -> int:
 
 
 def _restore(path: Path, options: argparse.Namespace) -> int:
+    known = path.parent / rescue.BY_HAND
+    if not (path.exists() or known.exists() or rescue.backups(path)):
+        raise CannotGradeError(
+            f"There is no gradebook {path}.",
+            "neither it nor anything that could bring it back is there.",
+            "give the folder that `autograd-lab grade ... --out RESULTS` wrote",
+        )
     with alone(path.parent):
         if options.file is None and _is_whole(path):
             raise CannotGradeError(
@@ -247,7 +254,6 @@ def _restore(path: Path, options: argparse.Namespace) -> int:
                 "name another backup, or none to take the newest one that is whole",
             )
         source = options.file or rescue.whole_backup(path)
-        known = path.parent / rescue.BY_HAND
         made_by_hand = []
         for one in (known, path):
             try:

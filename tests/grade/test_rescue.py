@@ -176,6 +176,14 @@ def test_a_gradebook_that_was_moved_away_gives_its_overrides_to_the_next(
     assert given(folder) == ALL
 
 
+@pytest.mark.parametrize("words", [["restore"], ["import", "@"], ["show"], ["export"]])
+def test_where_there_is_no_gradebook_none_is_made(results, tmp_path, capsys, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    words = [str(results / "by_hand.json") if word == "@" else word for word in words]
+    assert says(capsys, by_hand.main, "nowhere", *words)[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 FOREIGN = {
     "of something else": ("CREATE TABLE photos (name TEXT)", 0),
     "of something else with our number": ("CREATE TABLE submissions (name TEXT)", 1),

@@ -148,7 +148,6 @@ item(
         "In each turn make two copies of x, nudge one up and one down at place i, and compare f of the two.",
         "(f(up) - f(down)) / (2 * h), collected in a list. `list(x)` copies a list; `up = x` does not.",
     ],
-    equivalent=[],
 )
 
 
@@ -168,7 +167,8 @@ def three_numbers(central_difference):
 def other_functions(central_difference):
     "Other functions, other nudges"
     f = lambda x: math.exp(x[0]) * math.sin(x[1]) - x[0] * x[2] ** 3
-    return [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
+    found = [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
+    return [*found, central_difference(f, [1, 2, 3]), central_difference(lambda x: 7 * x[1], [0.0] * 5, 0.5)]
 
 
 @probe(points=1, hidden=True)

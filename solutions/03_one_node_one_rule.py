@@ -227,7 +227,7 @@ item(
         "a / b: 1 / b and -a / b**2. sigmoid with result y: y * (1 - y). leaky: 1 or 0.1.",
         "g multiplies every one of them, also in the branch where leaky has the slope 0.1.",
     ],
-    equivalent=["11: -a -> a"],  # sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both
+    equivalent={"11: -a -> a": "sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both"},
 )
 
 
@@ -255,7 +255,13 @@ def against_autograd(rules):
     divide, smooth, piece = rules
     return [
         [list(divide(g, a, b)), smooth(g, a), piece(g, a)]
-        for g, a, b in [(-1.5, 0.75, -2.5), (0.5, -1.25, 0.4), (0.0, 3.0, 7.0)]
+        for g, a, b in [
+            (-1.5, 0.75, -2.5),
+            (0.5, -1.25, 0.4),
+            (0.0, 3.0, 7.0),
+            (2.0, 1e-9, 1e3),
+            (-40.0, -6.0, 0.01),
+        ]
     ]
 
 

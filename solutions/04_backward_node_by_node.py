@@ -407,7 +407,7 @@ item(
         "Keep a list of ready nodes. Take one, ask its rule, add each result to the input's .grad, and count down.",
         "An input joins the list when its count reaches zero. Do not call yourself for the inputs: that goes down every path.",
     ],
-    equivalent=["4: 0 -> 1"],
+    equivalent={"4: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there"},
 )
 
 
@@ -517,8 +517,10 @@ def random_graphs(backward):
             i, j = len(nodes) - 1 - rng.integers(4 if len(nodes) > 3 else 3, size=2)
             nodes.append((mul if rng.random() < 0.5 else add)(nodes[i], nodes[j]))
         backward(nodes[-1])
-        found.append([n.grad for n in nodes[:3]])
-    return found
+        found.append([n.grad for n in nodes])
+    alone = Node(5.0)
+    backward(alone)
+    return [*found, alone.grad]
 
 
 @probe(points=1, hidden=True)
@@ -605,6 +607,31 @@ def backward(root):
     for node in order:
         for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
             x.grad += g
+
+
+@wrong(
+    "M08",
+    "The gradients are right where the graph ends. But the task asks for those of every node, also in between: that is not PyTorch, where "
+    "only leaves keep theirs.",
+    score=4,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    total = {root: 1.0}
+    root.grad = 1.0
+    for node in reversed(order):
+        for x, g in zip(node.inputs, node.rule(total[node]) if node.inputs else []):
+            total[x] = total.get(x, 0.0) + g
+            if not x.inputs:
+                x.grad += g
 
 
 @wrong("", "Every path is followed to its end with its own product. The gradients are right, but the number of paths doubles "

@@ -235,7 +235,7 @@ item(
         "The accumulator adds up the gradients of all turns. One line must empty it.",
         "`w.grad = None` before loss.backward(), in every turn.",
     ],
-    equivalent=["6: w - 3 -> 3 - w"],  # the square is the same
+    equivalent={"6: w - 3 -> 3 - w": "the square is the same"},
 )
 
 
@@ -264,7 +264,8 @@ def the_same_parameter(learn):
     "It is still the same leaf afterwards, and has moved"
     w = torch.tensor(-2.0, requires_grad=True)
     values = learn(w, 4, 0.3)
-    return [w.is_leaf, w.requires_grad, w.item(), values[-1]]
+    found = [w.is_leaf, w.requires_grad, w.item(), values[-1]]
+    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item()]
 
 
 @wrong(

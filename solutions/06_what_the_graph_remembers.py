@@ -224,6 +224,9 @@ item(
         "The value of h must go on, its history must not.",
         "Use h.detach() where the next turn begins.",
     ],
+    equivalent={
+        "10: w.grad.item() -> w.grad": "a tensor with one number is taken for the number, and each turn has its own"
+    },
 )
 
 
@@ -251,7 +254,7 @@ def nothing_is_dragged_along(train):
         if event["k"] == "done":
             passes.append(count)
             count = 0
-    return [len(set(passes)), len(passes), grads[-1]]
+    return [len(set(passes)), len(passes), grads[-1], train(w, [0.4, -0.3]), train(w, [])]
 
 
 @wrong("M14", "The charm hides the error, but each turn's gradient now comes from all turns before as well, and the work grows. "

@@ -317,7 +317,7 @@ def one_without_a_gradient(step):
     p, _ = two()
     unused = torch.tensor(7.0, requires_grad=True)
     step([unused, p], 0.25)
-    return [unused.detach(), p.detach()]
+    return [unused.detach(), unused.grad, p.detach()]
 
 
 @wrong("M15", "The gradient is cleared, but the parameter in the list has not moved. p = p - ... would only make a new tensor: write into the "

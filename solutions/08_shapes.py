@@ -223,7 +223,23 @@ def a_column(unbroadcast, rows, columns):
     return unbroadcast(g, (rows, 1))
 
 
-@probe(points=1, hidden=True, cases=[((3, 1),), ((2, 1, 4),), ((1, 1),), ((),), ((2, 3, 4),)])
+@probe(
+    points=1,
+    hidden=True,
+    cases=[
+        ((3, 1),),
+        ((2, 1, 4),),
+        ((1, 1),),
+        ((),),
+        ((2, 3, 4),),
+        ((4,),),
+        ((1,),),
+        ((1, 4),),
+        ((2, 1, 1),),
+        ((1, 3, 4),),
+        ((1, 1, 1),),
+    ],
+)
 def deeper(unbroadcast, shape):
     "A message with three dimensions"
     return unbroadcast(torch.arange(24.0).reshape(2, 3, 4), tuple(shape))
@@ -397,7 +413,12 @@ item(
         "The mean of a piece divides by the rows of the piece; the mean of the batch divides by all rows.",
         "Weigh each piece by its share of the rows: loss = ... * len(rows) / len(x).",
     ],
-    equivalent=["7: rows @ w - targets -> targets - rows @ w"],  # the square is the same
+    equivalent={
+        "7: rows @ w - targets -> targets - rows @ w": "the square is the same",
+        "5: x -> y": "x has as many rows as y",
+        "7: x -> y": "x has as many rows as y",
+        "7: rows -> targets (2)": "a piece has as many rows as targets",
+    },
 )
 
 
@@ -418,18 +439,33 @@ def equal_pieces(batch_gradient, rows, size):
 
 @probe(points=0.5)
 def rows_at_a_time(batch_gradient):
-    "Six rows, 2 at a time: after how many rows each gradient reaches w, and what comes of it"
-    w, x, y = problem(6)
-    rows, reached = [0], []
+    "Six rows, 2 at a time: the gradient, and whether graphs of more than 2 rows waited for backward at once"
+    w, _, _ = problem(6)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    told = np.column_stack(
+        [x, x @ w.detach().numpy() - y]
+    )  # the numbers by which a row is known: its own, and its error
+    waiting, most, on_the_way_back = set(), [0], [False]
 
     def pack(saved):
-        rows[0] += len(saved) if saved.dim() == 2 else 0
+        if on_the_way_back[0]:
+            waiting.clear()
+        on_the_way_back[0] = False
+        numbers = np.abs(np.asarray(saved.detach().tolist()).ravel())
+        waiting.update(
+            row for row in range(6) if np.isclose(numbers[:, None], np.abs(told[row]), 1e-9, 0).any()
+        )
+        most[0] = max(most[0], len(waiting))
         return saved
 
-    w.register_hook(lambda g: reached.append(rows[0]))
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
-        found = batch_gradient(w, x, y, 2)
-    return [reached, found]
+    def unpack(saved):
+        on_the_way_back[0] = True
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        found = batch_gradient(w, torch.tensor(x), torch.tensor(y), 2)
+    return {"gradient": found, "more than 2 rows at once": most[0] > 2}
 
 
 @probe(points=1, hidden=True, cases=[(4,), (3,), (6,)])

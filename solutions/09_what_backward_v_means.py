@@ -398,6 +398,10 @@ item(
         "torch.autograd.grad(y, x, v) returns a tuple with one gradient and leaves x.grad alone.",
         "All rows use the same graph, so keep its saved values: retain_graph=True. Then torch.stack(rows).",
     ],
+    equivalent={
+        "6: len(y) -> y.shape[-1]": "y has one dimension",
+        "8: v[i] = 1 -> v[i] += 1": "what v holds there is 0",
+    },
 )
 
 
@@ -412,7 +416,12 @@ def few_from_few(jacobian, outputs, inputs):
 def more_outputs(jacobian):
     "More outputs than inputs"
     A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0], [5.0, 0.5]])
-    return jacobian(lambda x: A @ torch.exp(x) * 2, torch.tensor([0.5, -1.0], requires_grad=True))
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    return [
+        jacobian(lambda x: A @ torch.exp(x) * 2, x),
+        jacobian(lambda x: A @ x, x),
+        jacobian(lambda x: (x * x).sum()[None], x),
+    ]
 
 
 @probe(points=0.5, hidden=True)
@@ -623,6 +632,7 @@ item(
         "by_edges: for node in networkx.topological_sort(graph): for _, operand, d in graph.out_edges(node, data='derivative'): "
         "total[operand] += total[node] * d, and count.",
     ],
+    equivalent={"17: total[root] = 1.0 -> total[root] += 1.0": "what the root has there is 0"},
 )
 
 
@@ -664,16 +674,15 @@ def larger_ones(answers):
     rng = np.random.default_rng(5)
     found = []
     for _ in range(4):
-        a = torch.tensor(1.1, requires_grad=True)
-        made = [a]
+        made = [torch.tensor(1.1, requires_grad=True), torch.tensor(0.7, requires_grad=True)]
         for _ in range(8):
             i, j = len(made) - 1 - rng.integers(min(3, len(made)), size=2)
             made.append(made[i] * made[j] if rng.random() < 0.5 else made[i] - 0.5 * made[j])
         graph = lab.graph(made[-1])
         order = rng.permutation(len(graph)).tolist()
         mixed = networkx.relabel_nodes(graph, dict(enumerate(order)))
-        leaf = next(n for n, kind in mixed.nodes(data="kind") if kind == "leaf")
-        found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
+        for leaf in (n for n, kind in mixed.nodes(data="kind") if kind == "leaf"):
+            found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
     squared = torch.tensor(1.0, requires_grad=True)
     for _ in range(12):
         squared = squared * squared

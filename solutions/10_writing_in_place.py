@@ -236,7 +236,9 @@ def behind_a_layer(softmax):
     "x is the output of an earlier operation"
     w = torch.tensor([1.0, -1.0], requires_grad=True)
     (softmax(w * w * w)[0] * 10).backward()
-    return w.grad
+    one, other = softmax(w * 2), softmax(w - 1)
+    (one[0] * other[1]).backward()
+    return [w.grad, softmax(torch.tensor([80.0, 79.0, -80.0, 0.0]))]
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
@@ -347,7 +349,10 @@ item(
         "optimizer.step() writes into w and v, which h = w * v has saved.",
         "All backward calls first, then step, once.",
     ],
-    equivalent=["6: h - 3 -> 3 - h"],  # the square is the same
+    equivalent={
+        "6: h - 3 -> 3 - h": "the square is the same",
+        "6: ((h - 3) ** 2, h * w) -> (h * w, (h - 3) ** 2)": "the gradients are added, in any order",
+    },
 )
 
 

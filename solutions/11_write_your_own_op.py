@@ -156,16 +156,36 @@ def value_and_gradient(op):
     return run(op, [0.0, 1.0, 3.0], 1.0)
 
 
-@probe(points=1, hidden=True, rtol=1e-5)
+@probe(points=0.5, hidden=True, rtol=1e-5)
 def with_a_message(op):
     "A message other than 1 arrives"
     return run(op, [2.0, -1.0, 0.5, 0.0], -3.0)
 
 
-@probe(points=1, hidden=True, rtol=1e-5)
-def no_overflow(op):
-    "Numbers too large for exp"
-    return run(op, [1000.0, 1001.0], 2.0)
+@probe(
+    points=1,
+    hidden=True,
+    rtol=1e-5,
+    cases=[
+        ([1000.0, 1001.0],),
+        ([0.0, 1000.0],),
+        ([-1000.0, -1000.0, -1001.0],),
+        ([900.0, -900.0, 3.0],),
+        ([5.0],),
+    ],
+)
+def no_overflow(op, values):
+    "Numbers too large for exp, or too small"
+    return run(op, values, 2.0)
+
+
+@probe(points=0.5, hidden=True, rtol=1e-5)
+def two_before_one_backward(op):
+    "Applied twice, to different numbers, before backward is called"
+    x, z = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.5, -1.0, 2.0], [1.0, 3.0]))
+    y = op.apply(x) * 2 + op.apply(z) * 5
+    y.backward()
+    return [y.item(), x.grad, z.grad]
 
 
 @wrong("M20", "backward ignores the message g. It returns g times the slope, not the slope.", score=1)
@@ -292,6 +312,44 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
+@wrong(
+    "",
+    "What you take out must be the greatest element. With any other number one that is far above it is still too large for exp.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.mean()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@wrong(
+    "M04",
+    "Every use of the operation needs its own saved values. Yours share one place, where the second use replaces those of the first: "
+    "ctx is new at each.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        LogSumExp.p = e / e.sum()
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * LogSumExp.p
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -363,6 +421,14 @@ item(
         "d[torch.arange(len(target)), target] names one element in each row: the right class.",
         "Subtract 1 there, multiply by g and divide by len(target): the loss is a mean over rows.",
     ],
+    equivalent={
+        "5: len(target) -> target.shape[-1]": "target has one dimension",
+        "6: len(target) -> target.shape[-1]": "target has one dimension",
+        "5: target -> p": "p has as many rows as target",
+        "6: target -> p": "p has as many rows as target",
+        "5: target -> d": "d has as many rows as target",
+        "6: target -> d": "d has as many rows as target",
+    },
 )
 
 
@@ -393,7 +459,9 @@ def one_row(rule):
 @probe(points=1, hidden=True)
 def the_saved_values_stay(rule):
     "p holds the same numbers afterwards"
-    return ask(rule, [[0.2, 0.8], [0.7, 0.3]], [0, 0], 1.0)
+    found = ask(rule, [[0.2, 0.8], [0.7, 0.3], [1.0, 0.0]], [0, 0, 1], 1.0)
+    p, target = torch.tensor([[0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]), torch.tensor([2, 0])
+    return [*found, *(rule(torch.tensor(1.0), p, target) for _ in range(2))]
 
 
 @wrong(
@@ -412,6 +480,13 @@ def rule(g, p, target):
     d = p.clone()
     d[torch.arange(len(target)), target] -= 1
     return g * d / d.numel()
+
+
+@wrong("M19", "The mean is over the rows: divide by how many rows there are, not by how many classes.")
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return g * d / p.shape[1]
 
 
 @wrong(
@@ -437,7 +512,7 @@ def rule(g, p, target):
 @wrong(
     "",
     "d[:, target] names whole columns: 1 is subtracted in every row there. Pair each row with its own class.",
-    score=2,
+    score=1,
 )
 def rule(g, p, target):
     d = p.clone()
@@ -506,8 +581,13 @@ item(
         "where chooses between values. The log of 0 is computed all the same, and backward goes through it.",
         "safe = torch.where(p > 0, p, 1.0) first; then compute with safe, and choose with where as before.",
     ],
-    # what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p
-    equivalent=["4: 1.0 -> 2.0", "4: 1.0 -> 0.0", "5: p > 0 -> p >= 0"],
+    equivalent={
+        "4: 1.0 -> 2.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
+        "4: 1.0 -> 0.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
+        "5: p > 0 -> p >= 0": "where p is 0, safe is 1, and so the value 0 either way",
+        "5: p -> safe": "where p is 0, safe is 1, and so the value 0 either way",
+        "5: safe -> p": "where p is 0, this factor is never chosen",
+    },
 )
 
 
@@ -536,7 +616,10 @@ def gradient(entropy):
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def small_ones(entropy):
     "Very small elements are not zero"
-    return slope(entropy, [1e-12, 0.0, 0.125])
+    return [
+        slope(entropy, values)
+        for values in ([1e-12, 0.0, 0.125], [1e-30, 2.0, 1.0], [[0.5, 0.25, 0.0], [0.1, 0.0, 0.15]])
+    ]
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)

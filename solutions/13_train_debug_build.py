@@ -168,7 +168,10 @@ item(
         "What does each part's backward add to .grad: its own gradient, or that of the running total? And how large a share of the step?",
         "No tolist; sum() / rows of the step; loss.backward(); w -= under no_grad; clear .grad in every step.",
     ],
-    equivalent=["14: guess - y -> y - guess"],  # the square is the same
+    equivalent={
+        "14: guess - y -> y - guess": "the square is the same",
+        "9: len(y) -> y.shape[-1]": "y has one dimension",
+    },
 )
 
 
@@ -660,7 +663,11 @@ item(
         "The loop is that of notebook 04: count messages, seed with 1, take a ready node, deliver slope times its sum.",
         "Keep the sums of one pass in a dict of that pass; only leaves (no inputs) add theirs to .grad at the end.",
     ],
-    equivalent=["35: 0 -> 1"],
+    equivalent={
+        "35: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there",
+        "13: (self, other) -> (other, self)": "both slopes of a sum are 1",
+        "45: if not node.inputs: .. -> if True: ..": "what .grad holds in between is not asked for",
+    },
 )
 
 
@@ -740,7 +747,7 @@ def random_graphs(Value, seed, size):
     return [[a.grad for a in leaves], [0 if b.grad is None else b.grad.item() for b in theirs]]
 
 
-@probe(points=1, hidden=True)
+@probe(points=0.5, hidden=True)
 def deep_and_shared(Value):
     "A chain of 3,000 operations, and a leaf used by two losses"
     x = Value(1.0)
@@ -751,6 +758,18 @@ def deep_and_shared(Value):
     deep = x.grad
     (x * 5).backward()
     return [deep, x.grad]
+
+
+@probe(points=0.5, hidden=True)
+def at_the_edges(Value):
+    "backward from a leaf, other powers, far out on tanh, two losses that share what is in between, a leaf that is not used"
+    x, far, other, unused = Value(2.0), Value(40.0), Value(3.0), Value(1.0)
+    x.backward()
+    alone = x.grad
+    h = x * other + 1
+    for loss in (h**0.5, h**-1 + far.tanh(), 3 - h * (x - x)):
+        loss.backward()
+    return [alone, x.grad, far.grad, other.grad, unused.grad]
 
 
 class Record:
@@ -834,7 +853,7 @@ class Value(Record):
 @wrong(
     "M06",
     "You walk down every path and send along, at each visit, all that has arrived so far: early messages are counted again.",
-    score=2,
+    score=2.5,
 )
 class Value(Record):
     def backward(self):
@@ -866,7 +885,7 @@ class Value(Record):
     "M10",
     "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
     "leaves outlives a pass.",
-    score=4,
+    score=3.5,
 )
 class Value(Record):
     def backward(self):
@@ -896,7 +915,7 @@ class Value(Record):
     "",
     "The gradients are right, but backward calls itself for every node on the way: a chain of a few thousand operations is too deep for "
     "Python. Use a list of nodes instead of recursion.",
-    score=4,
+    score=4.5,
 )
 class Value(Record):
     def backward(self):
@@ -941,10 +960,25 @@ class Value(Record):
         return type(self)(self.data * other.data, (self, other), (self.data, other.data))
 
 
-@wrong("", "The slope of tanh is 1 - tanh(x) ** 2: the square of the result, not of the input.", score=3)
+@wrong("", "The slope of tanh is 1 - tanh(x) ** 2: the square of the result, not of the input.", score=2.5)
 class Value(Record):
     def tanh(self):
         return type(self)(math.tanh(self.data), (self,), (1 - self.data**2,))
+
+
+@wrong(
+    "",
+    "backward from a leaf adds nothing. A leaf is its own root, and the gradient of a thing with respect to itself is 1.",
+    score=4.5,
+)
+class Value(Record):
+    def backward(self):
+        total = {self: 1.0}
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+                if not x.inputs:
+                    x.grad += slope * total[node]
 
 
 @right

@@ -323,7 +323,16 @@ def random_graphs(share, seed):
     return [result, [steps, outputs], before]
 
 
-@probe(points=1, hidden=True)
+@probe(points=0.5, hidden=True)
+def numbers_from_nowhere(share):
+    "Steps without operands that are no random numbers, and random numbers with an operand; asked twice"
+    steps = [("a", "zeros", ()), ("b", "zeros", ()), ("c", "rand", ("x",)), ("d", "rand", ("x",)), ("e", "add", ("b", "d")), ("f", "ones", ())]  # fmt: skip
+    return [list(share(steps, outputs)) for outputs in (["e", "b", "b"], ["f"])] + [
+        list(share([("b", "ones", ())], ["b"]))
+    ]
+
+
+@probe(points=0.5, hidden=True)
 def the_last_word(share):
     "An output that was left out, and one that is an argument"
     steps = [("a", "neg", ("x",)), ("b", "neg", ("x",)), ("c", "neg", ("b",)), ("d", "neg", ("a",))]
@@ -347,7 +356,7 @@ def share(steps, outputs):
 @wrong(
     "",
     "You compare the operands before the left-out ones are replaced, so a pair that reads a pair is not found.",
-    score=4,
+    score=4.5,
 )
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
@@ -364,13 +373,31 @@ def share(steps, outputs):
 @wrong(
     "",
     'Two steps that draw random numbers got the same ones: "rand" must stay as often as it was written.',
-    score=3,
+    score=2.5,
 )
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
     for name, op, operands in steps:
         operands = tuple(instead.get(one, one) for one in operands)
         if (op, operands) in seen:
+            instead[name] = seen[op, operands]
+        else:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    'You ask whether a step has operands. The exception is "rand" alone: other steps without operands are the same each time, and '
+    '"rand" is not even if it has one.',
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if operands and (op, operands) in seen:
             instead[name] = seen[op, operands]
         else:
             seen[op, operands] = name
@@ -405,7 +432,7 @@ def share(steps, outputs):
     return kept, list(outputs)
 
 
-@wrong("", "The same operands are not enough: x * y and x + y are different steps.", score=3)
+@wrong("", "The same operands are not enough: x * y and x + y are different steps.", score=2.5)
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
     for name, op, operands in steps:

@@ -68,8 +68,8 @@ class Draft:
     wrong: list[tuple[Wrong, Any]] = field(default_factory=list)
     """(entry of the bank, the wrong program itself or None for a value)."""
     right: list[Any] = field(default_factory=list)
-    equivalent: list[str] = field(default_factory=list)
-    """Equivalent mutants, as written in the report."""
+    equivalent: dict[str, str] = field(default_factory=dict)
+    """{equivalent mutant, as written in the report: why it does the same}."""
     answer_cell: int = -1
     """Number of the code cell (in `Sheet.code`) that holds the reference answer."""
 
@@ -220,7 +220,7 @@ class Desk:
     def item(
         self, item_id: str, *, kind: str, points: float = 0, hints: tuple[str, ...] | list[str] = (), wrong: tuple[Wrong, ...] | list[Wrong] = (),
         accept: tuple[Any, ...] | list[Any] = (), partial: bool = False, rtol: float = plain.RTOL,
-        equivalent: tuple[str, ...] | list[str] = (),
+        equivalent: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         """Begin an item; the probes and programs that follow in the cell belong to it."""
         made = Item(
@@ -232,7 +232,7 @@ class Desk:
             partial=partial,
             rtol=rtol,
         )
-        self.draft = Draft(made, wrong=[(w, None) for w in wrong], equivalent=list(equivalent))
+        self.draft = Draft(made, wrong=[(w, None) for w in wrong], equivalent=dict(equivalent or {}))
         self.sheet.drafts.append(self.draft)
         self._hand_in(self.draft)
 

@@ -345,3 +345,62 @@ def central_difference(f, x, h=1e-6):
     point = np.array(x)
     nudges = h * np.eye(len(x))
     return [(f(list(point + n)) - f(list(point - n))) / (2 * h) for n in nudges]
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    slopes = []
+    for place in range(len(x)):
+        above = [value + h if i == place else value for i, value in enumerate(x)]
+        below = [value - h if i == place else value for i, value in enumerate(x)]
+        slopes += [(f(above) - f(below)) / 2 / h]
+    return slopes
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    """On the caller's list, but every nudge is taken back exactly."""
+    gradient = [0.0] * len(x)
+    for i, old in enumerate(x):
+        x[i] = old + h
+        high = f(x)
+        x[i] = old - h
+        low = f(x)
+        x[i] = old
+        gradient[i] = (high - low) * 0.5 / h
+    return gradient
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    def slopes_from(place):
+        if place == len(x):
+            return []
+        value_up = f([*x[:place], x[place] + h, *x[place + 1 :]])
+        value_down = f([*x[:place], x[place] - h, *x[place + 1 :]])
+        return [(value_up - value_down) / (2 * h), *slopes_from(place + 1)]
+
+    return slopes_from(0)
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    import numpy as np
+
+    table = np.tile(np.array(x, dtype=float), (len(x), 1))
+    step = np.diag([h] * len(x))
+    return [(f(up.tolist()) - f(down.tolist())) / (2 * h) for up, down in zip(table + step, table - step)]
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    import copy
+
+    gradient = {}
+    for i in range(len(x) - 1, -1, -1):
+        up = copy.copy(x)
+        up[i] = up[i] + h
+        down = x[:]
+        down[i] = down[i] - h
+        gradient[i] = f(up) / (2 * h) - f(down) / (2 * h)
+    return [gradient[i] for i in range(len(x))]

@@ -367,6 +367,45 @@ def build(a, b):
     return torch.add(torch.mul(a, torch.exp(b)), a)
 
 
+@right
+def build(a, b):
+    product = a.mul(b.exp())
+    result = product.add(a)
+    return result
+
+
+@right
+def build(a, b):
+    def times(left, right):
+        return left * right
+
+    def plus(left, right):
+        return left + right
+
+    return plus(times(a, torch.exp(b)), a)
+
+
+@right
+def build(a, b):
+    return torch.add(a * b.exp(), other=a)
+
+
+@right
+def build(a, b):
+    (first, second) = (a, torch.exp(b))
+    total = first * second
+    for more in [a]:
+        total = total + more
+    return total
+
+
+@right
+def build(a, b):
+    exponential_of_b = torch.exp(b)
+    a_times_exponential = torch.multiply(a, exponential_of_b)
+    return a_times_exponential.__add__(a)
+
+
 # %% [markdown]
 # ## 02.5 · Switched on halfway (1 point)
 #

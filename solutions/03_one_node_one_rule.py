@@ -344,3 +344,63 @@ right(
         smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a)) ** 2, piece=lambda g, a: [0.1, 1][a > 0] * g
     )
 )
+
+
+def _quotient(g, a, b):
+    to_a = g * (1.0 / b)
+    to_b = to_a * (-a / b)
+    return [to_a, to_b]
+
+
+def _logistic(g, a):
+    def value_at(number):
+        return 1 / (1 + math.exp(-number))
+
+    return g * value_at(a) * value_at(-a)
+
+
+def _bent(g, a):
+    if a <= 0:
+        return g / 10
+    return g
+
+
+right(_rules(divide=_quotient, smooth=_logistic, piece=_bent))
+right(
+    _rules(
+        smooth=lambda g, a: g * (1 - math.tanh(a / 2) ** 2) / 4,
+        piece=lambda g, a: g * max(0.1, float(a > 0)),
+        divide=lambda g, a, b: (g / b, -(g / b) * (a / b)),
+    )
+)
+right(
+    _rules(
+        smooth=lambda g, a: g / (math.exp(a) + 2 + math.exp(-a)),
+        piece=lambda g, a: g * (1.0 if a > 0 else 0.1),
+        divide=lambda g, a, b: (g * b / b**2, g * -a / (b * b)),
+    )
+)
+
+
+def _with_arrays(g, a):
+    result = np.reciprocal(1 + np.exp(-np.float64(a)))
+    return float(g * result * (1 - result))
+
+
+right(
+    _rules(
+        divide=lambda g, a, b: np.array([g / b, -g * a / b**2]),
+        smooth=_with_arrays,
+        piece=lambda g, a: np.where(np.array(a) > 0, g, 0.1 * g),
+    )
+)
+
+
+def _by_names(g, a, b):
+    numerator, denominator, message = a, b, g
+    slope_of_numerator = 1 / denominator
+    slope_of_denominator = -numerator / math.pow(denominator, 2)
+    return tuple(message * slope for slope in (slope_of_numerator, slope_of_denominator))
+
+
+right(_rules(divide=_by_names, piece=lambda g, a: {True: 1.0, False: 0.1}[a > 0] * g))

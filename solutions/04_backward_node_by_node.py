@@ -817,3 +817,120 @@ def backward(root):
             count[x] -= 1
             if not count[x]:
                 queue.append(x)
+
+
+@right
+def backward(root):
+    """By levels: a node's is one more than the highest of those that use it."""
+    level, todo = {root: 0}, [root]
+    while todo:
+        node = todo.pop()
+        for x in node.inputs:
+            if level.get(x, -1) < level[node] + 1:
+                level[x] = level[node] + 1
+                todo.append(x)
+    root.grad = 1.0
+    for node in sorted(level, key=level.get):
+        if node.inputs:
+            for x, g in zip(node.inputs, node.rule(node.grad)):
+                x.grad += g
+
+
+@right
+def backward(root):
+    import sys
+
+    def order_of(node, seen, order):
+        seen.add(node)
+        for x in node.inputs:
+            if x not in seen:
+                order_of(x, seen, order)
+        order.append(node)
+        return order
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        order = order_of(root, set(), [])
+    finally:
+        sys.setrecursionlimit(before)
+    root.grad = 1.0
+    while order:
+        node = order.pop()
+        for place in range(len(node.inputs)):
+            if place == 0:
+                sent = node.rule(node.grad)
+            node.inputs[place].grad += sent[place]
+
+
+@right
+def backward(root):
+    def all_nodes_behind(start):
+        found, frontier = [start], [start]
+        while frontier:
+            frontier = list(dict.fromkeys(x for node in frontier for x in node.inputs if x not in set(found)))
+            found += frontier
+        return found
+
+    def count_users(nodes):
+        number = {id(node): 0 for node in nodes}
+        for node in nodes:
+            for x in node.inputs:
+                number[id(x)] += 1
+        return number
+
+    def deliver(node, outstanding, ready):
+        messages = node.rule(node.grad) if node.rule is not None else []
+        for receiver, message in zip(node.inputs, messages):
+            receiver.grad = receiver.grad + message
+            outstanding[id(receiver)] -= 1
+            if outstanding[id(receiver)] == 0:
+                ready.append(receiver)
+
+    outstanding = count_users(all_nodes_behind(root))
+    root.grad, ready = 1.0, [root]
+    while ready:
+        deliver(ready.pop(0), outstanding, ready)
+
+
+@right
+def backward(root):
+    """The sums in a dict first, and into .grad at the end."""
+    import graphlib
+
+    users, todo = {}, [root]
+    while todo:
+        node = todo.pop()
+        if node not in users:
+            users[node] = node.inputs
+            todo.extend(node.inputs)
+    sums = dict.fromkeys(users, 0.0)
+    sums[root] = 1.0
+    for node in reversed(list(graphlib.TopologicalSorter(users).static_order())):
+        for x, g in zip(node.inputs, node.rule(sums[node]) if node.inputs else ()):
+            sums[x] += g
+    for node, total in sums.items():
+        node.grad = total
+
+
+@right
+def backward(root):
+    """Pulling: a node asks for what each of its users sends, when all of them are done."""
+    users, nodes, i = {root: []}, [root], 0
+    while i < len(nodes):
+        for place, x in enumerate(nodes[i].inputs):
+            if x not in users:
+                users[x] = []
+                nodes.append(x)
+            users[x].append((nodes[i], place))
+        i += 1
+    sent, open_nodes = {}, list(nodes)
+    while open_nodes:
+        rest = []
+        for node in open_nodes:
+            if all(user in sent for user, _ in users[node]):
+                node.grad = 1.0 if node is root else sum(sent[user][place] for user, place in users[node])
+                sent[node] = node.rule(node.grad) if node.inputs else []
+            else:
+                rest.append(node)
+        open_nodes = rest

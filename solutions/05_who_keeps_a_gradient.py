@@ -432,3 +432,64 @@ def learn(w, turns, lr):
             w.sub_(lr * g)
         values.append(w.item())
     return values
+
+
+@right
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        if w.grad is not None:
+            w.grad.zero_()
+        loss = (w - 3) ** 2
+        loss.backward()
+        w.data -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    def one_turn():
+        squared_distance = torch.square(w - 3)
+        w.grad = None
+        squared_distance.backward()
+        with torch.no_grad():
+            w.add_(w.grad, alpha=-lr)
+        return float(w)
+
+    return [one_turn() for _ in range(turns)]
+
+
+@right
+def learn(w, turns, lr):
+    """No loop: a call for each turn."""
+    if turns == 0:
+        return []
+    w.grad = None
+    ((w - 3) * (w - 3)).backward()
+    with torch.no_grad():
+        w.copy_(w - lr * w.grad)
+    return [w.item(), *learn(w, turns - 1, lr)]
+
+
+@right
+@torch.no_grad()
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        with torch.enable_grad():
+            gradient = torch.autograd.grad((3 - w).pow(2), [w])[0]
+        w -= gradient * lr
+        values += [w.detach().clone()]
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    """The slope by hand: 2 * (w - 3)."""
+    values = []
+    while len(values) < turns:
+        with torch.no_grad():
+            w -= lr * 2 * (w - 3)
+        values.append(w.item())
+    return values

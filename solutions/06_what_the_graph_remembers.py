@@ -385,6 +385,73 @@ def train(w, xs):
     return grads
 
 
+@right
+def train(w, xs):
+    grads, state = [], torch.tensor(0.5)
+    for x in xs:
+        before = state.clone().detach()
+        state = (before * w + x).tanh()
+        w.grad = None
+        torch.square(state).backward()
+        grads.append(float(w.grad))
+    return grads
+
+
+@right
+def train(w, xs):
+    def turn(number, x):
+        new = torch.tanh(w * torch.tensor(number) + x)
+        loss = new * new
+        w.grad = None
+        loss.backward()
+        return new.item(), w.grad.item()
+
+    state, grads = 0.5, []
+    for x in xs:
+        state, slope = turn(state, x)
+        grads.append(slope)
+    return grads
+
+
+@right
+def train(w, xs, h=0.5):
+    """A turn, and a call for the rest."""
+    if not xs:
+        return []
+    new = torch.tanh(w * h + xs[0])
+    (slope,) = torch.autograd.grad(new * new, w)
+    return [slope.item(), *train(w, xs[1:], float(new.detach()))]
+
+
+@right
+def train(w, xs):
+    grads = []
+    h = torch.tensor(0.5)
+    for x in xs:
+        h = torch.tanh(w * h + x)
+        loss = h * h
+        w.grad = None
+        loss.backward()
+        grads.append(w.grad.clone())
+        h.detach_()
+    return grads
+
+
+@right
+def train(w, xs):
+    grads = []
+    hidden_state = torch.tensor(0.5)
+    for input_number in xs:
+        with torch.no_grad():
+            previous_state = hidden_state + 0
+        hidden_state = torch.tanh(torch.add(torch.mul(w, previous_state), input_number))
+        if w.grad is not None:
+            w.grad.zero_()
+        hidden_state.pow(2).backward()
+        grads.append(w.grad.item())
+    return grads
+
+
 # %% [markdown]
 # ## 06.4 · Kept for whose sake? (2 points)
 #

@@ -429,6 +429,60 @@ def step(parameters, lr):
         p.grad = None
 
 
+@right
+def step(parameters, lr):
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
+        parameter.data = parameter.data - lr * parameter.grad
+        parameter.grad = None
+
+
+@right
+@torch.no_grad()
+def step(parameters, lr):
+    for p in [p for p in parameters if p.grad is not None]:
+        p.sub_(p.grad * lr)
+        p.grad = None
+
+
+@right
+def step(parameters, lr):
+    def move(parameter):
+        with torch.no_grad():
+            parameter.add_(parameter.grad, alpha=-lr)
+
+    with_gradient = list(filter(lambda parameter: parameter.grad is not None, parameters))
+    for parameter in with_gradient:
+        move(parameter)
+    for parameter in with_gradient:
+        parameter.grad = None
+
+
+@right
+def step(parameters, lr):
+    if not parameters:
+        return
+    first, *others = parameters
+    if first.grad is not None:
+        with torch.no_grad():
+            first.copy_(first - lr * first.grad)
+        first.grad = None
+    step(others, lr)
+
+
+@right
+def step(parameters, lr):
+    i = 0
+    while i < len(parameters):
+        p, g = parameters[i], parameters[i].grad
+        p.grad = None
+        if g is not None:
+            with torch.no_grad():
+                p[...] = p - g * lr
+        i += 1
+
+
 # %% [markdown]
 # ## 07.4 · Freeze the layer in the middle (3 points)
 #
@@ -603,3 +657,49 @@ def backward_frozen(first, middle, last, x):
     middle.weight.requires_grad_(False)
     middle.bias.requires_grad_(False)
     y.backward(torch.ones_like(y))
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    for _, p in middle.named_parameters():
+        p.requires_grad_(False)
+    torch.sum(last(middle(first(x).tanh()).tanh())).backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    def freeze(layer):
+        layer.weight.requires_grad = False
+        layer.bias.requires_grad = False
+
+    freeze(middle)
+    activation = x
+    for layer in (first, middle):
+        activation = torch.tanh(layer(activation))
+    output = last(activation)
+    output.sum().backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    y = last(torch.tanh(middle(torch.tanh(first(x))))).sum()
+    learning = [*first.parameters(), *last.parameters()]
+    for p, g in zip(learning, torch.autograd.grad(y, learning)):
+        p.grad = g if p.grad is None else p.grad + g
+    middle.requires_grad_(False)
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    net = torch.nn.Sequential(first, torch.nn.Tanh(), middle, torch.nn.Tanh(), last)
+    net[2].requires_grad_(False)
+    net(x).sum().backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    hidden = torch.tanh(first(x))
+    hidden = torch.tanh(hidden @ middle.weight.detach().T + middle.bias.detach())
+    last(hidden).sum().backward()
+    for p in middle.parameters():
+        p.requires_grad_(False)

@@ -368,6 +368,72 @@ def unbroadcast(g, shape):
     return (g.sum(dims, keepdim=True) if dims else g).reshape(shape)
 
 
+@right
+def unbroadcast(g, shape):
+    if tuple(g.shape) == tuple(shape):
+        return g
+    if len(g.shape) > len(shape):
+        return unbroadcast(g.sum(0), shape)
+    dim = next(i for i, size in enumerate(shape) if size != g.shape[i])
+    return unbroadcast(g.sum(dim, keepdim=True), shape)
+
+
+@right
+def unbroadcast(g, shape):
+    letters = "abcdefgh"[: len(g.shape)]
+    lead = len(letters) - len(shape)
+    kept = "".join(letter for letter, size in zip(letters[lead:], shape) if size != 1)
+    return torch.einsum(f"{letters}->{kept}", g).reshape(shape)
+
+
+@right
+def unbroadcast(g, shape):
+    """Let autograd do it: the gradient of a broadcast sum."""
+    tensor = torch.zeros(tuple(shape), requires_grad=True)
+    (tensor + torch.zeros(tuple(g.shape))).backward(g)
+    return tensor.grad
+
+
+@right
+def unbroadcast(g, shape):
+    import numpy as np
+
+    numbers = g.numpy()
+    lead = numbers.ndim - len(shape)
+    stretched = tuple(lead + i for i, size in enumerate(shape) if size == 1)
+    summed = np.sum(numbers, axis=tuple(range(lead)) + stretched)
+    return torch.tensor(summed.reshape(shape))
+
+
+@right
+def unbroadcast(g, shape):
+    """Number by number."""
+    import itertools
+
+    own = (1,) * (len(g.shape) - len(shape)) + tuple(shape)
+    result = torch.zeros(own)
+    for place in itertools.product(*map(range, g.shape)):
+        home = tuple(0 if size == 1 else i for i, size in zip(place, own))
+        result[home] += g[place]
+    return result.reshape(tuple(shape))
+
+
+@right
+def unbroadcast(g, shape):
+    def remove_leading_dimensions(message, wanted):
+        extra = message.dim() - wanted
+        return message.sum(dim=list(range(extra))) if extra else message
+
+    def shrink(message, dimension):
+        return message.sum(dimension).unsqueeze(dimension)
+
+    message = remove_leading_dimensions(g, len(shape))
+    for dimension in reversed(range(len(shape))):
+        if shape[dimension] == 1 and message.shape[dimension] > 1:
+            message = shrink(message, dimension)
+    return message
+
+
 # %% [markdown]
 # ## 08.4 · The batch does not fit (3 points)
 #
@@ -640,3 +706,87 @@ def batch_gradient(w, x, y, size):
         (g,) = torch.autograd.grad(((rows @ w - targets) ** 2).mean(), w)
         total = total + g * len(rows)
     return total / len(x)
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """Row by row within a piece."""
+    w.grad = None
+    for start in range(0, len(x), size):
+        total = 0
+        for i in range(start, min(start + size, len(x))):
+            total = total + (x[i] @ w - y[i]) ** 2
+        (total / len(x)).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """Columns: w as a matrix of one column, y as well."""
+    w.grad = None
+    y = y.reshape(-1, 1)
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        error = rows @ w.reshape(-1, 1) - targets
+        loss = (error**2).sum() / len(x)
+        loss.backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    n = x.shape[0]
+    for rows, targets in zip(torch.split(x, size), torch.split(y, size)):
+        guess = torch.einsum("nk,k->n", rows, w)
+        error = guess - targets
+        (torch.einsum("n,n->", error, error) / n).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """The row as its own loop, one backward for each row: fewer than `size` wait at a time."""
+    w.grad = None
+    for row, target in zip(x, y):
+        error = sum(row[k] * w[k] for k in range(len(w))) - target
+        (error * error / len(x)).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    def gradient_of_the_rest(start):
+        if start >= len(x):
+            return torch.zeros_like(w)
+        rows, targets = x[start : start + size], y[start : start + size]
+        (own,) = torch.autograd.grad((rows @ w - targets).pow(2).sum() / len(x), w)
+        return own + gradient_of_the_rest(start + size)
+
+    return gradient_of_the_rest(0).detach()
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """With a copy of w, and the loss of torch.nn."""
+    copy_of_w = w.detach().clone().requires_grad_()
+    first = 0
+    while first < len(x):
+        rows_of_this_piece = x[first : first + size]
+        targets_of_this_piece = y[first : first + size]
+        prediction = (rows_of_this_piece * copy_of_w).sum(1)
+        loss = torch.nn.functional.mse_loss(prediction, targets_of_this_piece, reduction="sum")
+        (loss / len(y)).backward()
+        first += size
+    return copy_of_w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """The gradient by hand, without a graph."""
+    gradient = torch.zeros_like(w)
+    with torch.no_grad():
+        for start in range(0, len(x), size):
+            rows, targets = x[start : start + size], y[start : start + size]
+            gradient += 2 * rows.T @ (rows @ w - targets) / len(x)
+    return gradient

@@ -363,6 +363,50 @@ def matmul_rule(G, X, W):
     return (W @ G.T).T, (G.T @ X).T
 
 
+@right
+def matmul_rule(G, X, W):
+    return torch.matmul(G, W.transpose(0, 1)), torch.matmul(X.transpose(0, 1), G)
+
+
+@right
+def matmul_rule(G, X, W):
+    (n, k), m = X.shape, W.shape[1]
+    to_X, to_W = torch.zeros_like(X), torch.zeros_like(W)
+    for i in range(n):
+        for j in range(m):
+            for inner in range(k):
+                to_X[i, inner] += G[i, j] * W[inner, j]
+                to_W[inner, j] += G[i, j] * X[i, inner]
+    return to_X, to_W
+
+
+@right
+def matmul_rule(G, X, W):
+    import numpy as np
+
+    g, x, w = (np.asarray(t.tolist()) for t in (G, X, W))
+    return g.dot(w.T), np.dot(x.T, g)
+
+
+@right
+def matmul_rule(G, X, W):
+    to_X = (G[:, None, :] * W[None, :, :]).sum(2)
+    to_W = (X[:, :, None] * G[:, None, :]).sum(0)
+    return [to_X, to_W]
+
+
+@right
+def matmul_rule(G, X, W):
+    def message_for_the_left_factor(message, right_factor):
+        return torch.stack([right_factor @ row for row in message])
+
+    def message_for_the_right_factor(message, left_factor):
+        outer_products = [torch.outer(row, sent) for row, sent in zip(left_factor, message)]
+        return sum(outer_products[1:], outer_products[0])
+
+    return message_for_the_left_factor(G, W), message_for_the_right_factor(G, X)
+
+
 # %% [markdown]
 # ## 09.5 · The Jacobian, row by row (2 points)
 #
@@ -559,6 +603,64 @@ def jacobian(f, x):
 @right
 def jacobian(f, x):
     return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
+
+
+@right
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for v in torch.eye(len(y)):
+        rows.append(torch.autograd.grad(y, x, v, retain_graph=True)[0])
+    return torch.stack(rows)
+
+
+@right
+def jacobian(f, x):
+    """With backward, from an empty .grad each time; what was there before is put back."""
+    old, rows = x.grad, []
+    for i in range(len(f(x))):
+        x.grad = None
+        f(x)[i].backward()
+        rows.append(x.grad)
+    x.grad = old
+    return torch.stack(rows)
+
+
+@right
+def jacobian(f, x):
+    outputs = f(x)
+    table = torch.zeros(len(outputs), len(x))
+    for place, output in enumerate(outputs):
+        table[place] = torch.autograd.grad(output, x, retain_graph=True)[0]
+    return table
+
+
+@right
+def jacobian(f, x):
+    def rows_from(place, outputs):
+        if place == outputs.shape[0]:
+            return []
+        is_last = place == outputs.shape[0] - 1
+        row = torch.autograd.grad(outputs[place], x, retain_graph=not is_last)[0]
+        return [row, *rows_from(place + 1, outputs)]
+
+    return torch.stack(rows_from(0, f(x)), dim=0)
+
+
+@right
+def jacobian(f, x):
+    import numpy as np
+
+    copy = x.detach().clone().requires_grad_()
+    y = f(copy)
+    rows = np.empty((y.numel(), copy.numel()))
+    for i in range(y.numel()):
+        one_hot = torch.zeros(y.numel())
+        one_hot[i] = 1.0
+        copy.grad = None
+        y.backward(one_hot, retain_graph=True)
+        rows[i] = copy.grad.numpy()
+    return torch.tensor(rows)
 
 
 # %% [markdown]
@@ -811,3 +913,91 @@ def _backwards(graph, root, leaf):
 
 
 right(_two(edges=_backwards))
+
+
+def _depth_first(graph, root, leaf):
+    """By paths, with a stack of the way so far."""
+    gradient, paths, stack = 0.0, 0, [(root, 1.0)]
+    while stack:
+        node, product = stack.pop()
+        if node == leaf:
+            gradient, paths = gradient + product, paths + 1
+        for _, operand, derivative in graph.out_edges(node, data="derivative"):
+            stack.append((operand, product * derivative))
+    return gradient, paths
+
+
+def _recursive(graph, root, leaf):
+    if root == leaf:
+        return 1.0, 1
+    gradient, paths = 0.0, 0
+    for _, operand, derivative in graph.out_edges(root, data="derivative"):
+        behind, more = _recursive(graph, operand, leaf)
+        gradient += derivative * behind
+        paths += more
+    return gradient, paths
+
+
+def _counted(graph, root, leaf):
+    """By edges: a node sends when all that lead to it have sent."""
+    waiting = {node: graph.in_degree(node) for node in graph}
+    gradient_of = {root: 1.0}
+    ready, edges = [root], 0
+    while ready:
+        node = ready.pop()
+        for _, operand, data in graph.out_edges(node, data=True):
+            gradient_of[operand] = gradient_of.get(operand, 0.0) + gradient_of[node] * data["derivative"]
+            edges += 1
+            waiting[operand] -= 1
+            if waiting[operand] == 0:
+                ready.append(operand)
+    return gradient_of[leaf], edges
+
+
+def _pulled(graph, root, leaf):
+    """By edges, each node asking those that use it."""
+    import networkx
+
+    arrived = {}
+    edges = 0
+    for node in networkx.topological_sort(graph):
+        arrived[node] = 1.0 if node == root else 0.0
+        for user, _, key in graph.in_edges(node, keys=True):
+            arrived[node] += arrived[user] * graph.edges[user, node, key]["derivative"]
+            edges += 1
+    return arrived[leaf], edges
+
+
+def _with_a_matrix(graph, root, leaf):
+    """By paths: powers of the table of derivatives add up the paths of each length."""
+    nodes = list(graph)
+    at = {node: place for place, node in enumerate(nodes)}
+    slopes, ways = np.zeros((len(nodes), len(nodes))), np.zeros((len(nodes), len(nodes)))
+    for u, v, d in graph.edges(data="derivative"):
+        slopes[at[u], at[v]] += d
+        ways[at[u], at[v]] += 1
+    gradient, paths = 0.0, 0.0
+    value, count = np.eye(len(nodes))[at[root]], np.eye(len(nodes))[at[root]]
+    for _ in nodes:
+        gradient, paths = gradient + value[at[leaf]], paths + count[at[leaf]]
+        value, count = value @ slopes, count @ ways
+    return gradient, int(paths)
+
+
+def _with_helpers(graph, root, leaf):
+    import networkx
+
+    def length_of(path):
+        product = 1.0
+        for edge in path:
+            product *= graph.edges[edge]["derivative"]
+        return product
+
+    brought_by_each_path = [length_of(path) for path in networkx.all_simple_edge_paths(graph, root, leaf)]
+    return math.fsum(brought_by_each_path), len(brought_by_each_path)
+
+
+right(_two(paths=_depth_first, edges=_counted))
+right(_two(paths=_recursive, edges=_pulled))
+right(_two(paths=_with_a_matrix))
+right(_two(paths=_with_helpers))

@@ -378,6 +378,90 @@ class LogSumExp(torch.autograd.Function):
         return torch.softmax(x, 0) * g
 
 
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        greatest = max(x.tolist())
+        total = sum(math.exp(number - greatest) for number in x.tolist())
+        ctx.quotients = torch.tensor(
+            [math.exp(number - greatest) / total for number in x.tolist()], dtype=x.dtype
+        )
+        return torch.tensor(greatest + math.log(total), dtype=x.dtype)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.quotients
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        numbers = x.detach().numpy()
+        shift = np.max(numbers)
+        exponentials = np.exp(numbers - shift)
+        ctx.save_for_backward(torch.tensor(exponentials), torch.tensor(exponentials.sum()))
+        return torch.tensor(shift + np.log(exponentials.sum()))
+
+    @staticmethod
+    def backward(ctx, g):
+        exponentials, total = ctx.saved_tensors
+        return g * exponentials / total
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def shifted(x):
+        return torch.exp(x - torch.max(x))
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.max(x) + torch.log(torch.sum(LogSumExp.shifted(x)))
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        exponentials = LogSumExp.shifted(x)
+        return exponentials / exponentials.sum() * g
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    """Two numbers at a time: log(exp(a) + exp(b)) from the greater one."""
+
+    @staticmethod
+    def forward(ctx, x):
+        total = x[0]
+        for number in x[1:]:
+            total = torch.logaddexp(total, number)
+        ctx.save_for_backward(x, total)
+        return total
+
+    @staticmethod
+    def backward(ctx, g):
+        x, total = ctx.saved_tensors
+        return torch.stack([g * (number - total).exp() for number in x])
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ordered = torch.sort(x, descending=True).values
+        largest_element = ordered[0]
+        sum_of_the_rest = (x - largest_element).exp().sum()
+        logarithm = largest_element + sum_of_the_rest.log()
+        ctx.values = (x - logarithm).exp()
+        return logarithm
+
+    @staticmethod
+    def backward(ctx, message):
+        return torch.mul(message, ctx.values)
+
+
 # %% [markdown]
 # ## 11.3 · Softmax cross-entropy (4 points)
 #
@@ -546,6 +630,50 @@ def rule(g, p, target):
     return torch.stack(rows) * g / len(rows)
 
 
+@right
+def rule(g, p, target):
+    number_of_rows, number_of_classes = p.shape
+    one_hot = torch.zeros(number_of_rows, number_of_classes)
+    for row in range(number_of_rows):
+        one_hot[row, target[row]] = 1.0
+    return g / number_of_rows * (p - one_hot)
+
+
+@right
+def rule(g, p, target):
+    classes = torch.arange(p.shape[1])
+    hit = target.unsqueeze(1) == classes
+    return torch.where(hit, p - 1, p) * g / p.shape[0]
+
+
+@right
+def rule(g, p, target):
+    d = p.clone()
+    for row, right_class in enumerate(target.tolist()):
+        d[row][right_class] -= 1
+    return d.mul(g).div(len(target))
+
+
+@right
+def rule(g, p, target):
+    import numpy as np
+
+    numbers = np.array(p.tolist())
+    numbers[np.arange(len(numbers)), target.tolist()] -= 1
+    return torch.tensor(numbers * float(g) / len(numbers), dtype=torch.float32)
+
+
+@right
+def rule(g, p, target):
+    return g * (p - torch.eye(p.shape[1])[target]) / len(p)
+
+
+@right
+def rule(g, p, target):
+    ones = -torch.ones_like(p[:, :1])
+    return p.scatter_add(1, target[:, None], ones) * g / len(target)
+
+
 # %% [markdown]
 # ## 11.4 · A nan in the mask (2 points)
 #
@@ -686,3 +814,39 @@ def entropy(p):
 def entropy(p):
     q = p.masked_fill(p == 0, 1.0)
     return -(q * q.log()).sum()
+
+
+@right
+def entropy(p):
+    return -torch.xlogy(p[p != 0], p[p != 0]).sum()
+
+
+@right
+def entropy(p):
+    total = 0 * p.sum()
+    for number in p.flatten():
+        if number > 0:
+            total = total - number * number.log()
+    return total
+
+
+@right
+def entropy(p):
+    positive = p > 0
+    inside = torch.where(positive, p, torch.ones_like(p))
+    return (-inside * torch.log(inside)).sum()
+
+
+@right
+def entropy(p):
+    def part(numbers):
+        return torch.mul(numbers, torch.log(numbers)).neg()
+
+    chosen = torch.masked_select(p, p > 0)
+    return part(chosen).sum()
+
+
+@right
+def entropy(p):
+    logarithm_base = (p == 0).float() + p
+    return -torch.einsum("i,i->", p.flatten() * (p.flatten() > 0), logarithm_base.flatten().log())

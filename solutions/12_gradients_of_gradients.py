@@ -364,6 +364,60 @@ def hvp(f, x, v):
     return copy.grad
 
 
+@right
+def hvp(f, x, v):
+    point = x.detach().clone()
+    point.requires_grad = True
+    gradient = torch.autograd.grad(f(point), [point], create_graph=True)[0]
+    along_v = torch.dot(gradient.flatten(), v.flatten())
+    return torch.autograd.grad(along_v, [point])[0]
+
+
+@right
+def hvp(f, x, v):
+    x = x.clone().detach().requires_grad_()
+    f(x).backward(create_graph=True)
+    gradient, x.grad = x.grad, None
+    gradient.backward(v)
+    return x.grad
+
+
+@right
+def hvp(f, x, v):
+    def gradient_at(point):
+        return torch.autograd.grad(f(point), point, create_graph=True)[0]
+
+    def directional(point):
+        total = 0
+        for slope, weight in zip(gradient_at(point).flatten(), v.flatten()):
+            total = total + slope * weight
+        return total
+
+    start = torch.tensor(x.tolist(), requires_grad=True)
+    return torch.autograd.grad(directional(start), start)[0]
+
+
+@right
+def hvp(f, x, v):
+    """The slope of the gradient at x + t * v by t, by two passes the other way round."""
+    x = x.detach().requires_grad_()
+    u = torch.zeros_like(x, requires_grad=True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (linear,) = torch.autograd.grad(g, x, u, create_graph=True)
+    return torch.autograd.grad(linear, u, v)[0]
+
+
+@right
+def hvp(f, x, v):
+    with torch.enable_grad():
+        point = x.detach().requires_grad_()
+        value = f(point)
+        (slope,) = torch.autograd.grad(value, point, create_graph=True, retain_graph=True)
+        product = torch.einsum("i,i->", slope.reshape(-1), v.reshape(-1))
+        (result,) = torch.autograd.grad(product, point)
+    return result.detach()
+
+
 # %% [markdown]
 # ## 12.4 · A penalty that does nothing (2 points)
 #
@@ -508,3 +562,51 @@ def penalized(f, w, x, strength):
     slope = torch.autograd.grad(f(w, x), x, create_graph=True)[0]
     (found,) = torch.autograd.grad(f(w, x) + (slope * slope).sum() * strength, [w])
     return found
+
+
+@right
+def penalized(f, w, x, strength):
+    value = f(w, x)
+    slope = torch.autograd.grad(value, x, create_graph=True)[0]
+    penalty = torch.sum(slope * slope)
+    return torch.autograd.grad(torch.add(value, penalty, alpha=strength), w)[0]
+
+
+@right
+def penalized(f, w, x, strength):
+    def slope_by_x(weights, place):
+        return torch.autograd.grad(f(weights, place), place, create_graph=True)[0]
+
+    def loss_of(weights, place):
+        return f(weights, place) + strength * slope_by_x(weights, place).square().sum()
+
+    weights, place = (t.detach().clone().requires_grad_() for t in (w, x))
+    loss_of(weights, place).backward()
+    return weights.grad
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (by_w, slope) = torch.autograd.grad(y, (w, x), create_graph=True)
+    (of_penalty,) = torch.autograd.grad(slope, w, 2 * strength * slope.detach())
+    return (by_w + of_penalty).detach()
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    loss = y
+    for one in slope.flatten():
+        loss = loss + strength * one**2
+    (gradient,) = torch.autograd.grad(loss, w)
+    return gradient
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    flat = slope.reshape(-1)
+    return torch.autograd.grad(y + torch.einsum("i,i,->", flat, flat, torch.tensor(strength)), w)[0]

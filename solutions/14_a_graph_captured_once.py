@@ -499,3 +499,101 @@ def share(steps, outputs):
         ]
         outputs = [first if one == name else one for one in outputs]
     return steps, outputs
+
+
+@right
+def share(steps, outputs):
+    """A step, and a call for the rest, in which its name has been replaced."""
+    if not steps:
+        return [], list(outputs)
+    (name, op, operands), rest = steps[0], steps[1:]
+    twins = {n for n, o, xs in rest if (o, xs) == (op, operands) and op != "rand"}
+    if not twins:
+        kept, out = share(rest, outputs)
+        return [(name, op, operands), *kept], out
+    twin = next(n for n, o, xs in rest if n in twins)
+    rename = lambda one: name if one == twin else one
+    left = [(n, o, tuple(map(rename, xs))) for n, o, xs in rest if n != twin]
+    return share([(name, op, operands), *left], [rename(one) for one in outputs])
+
+
+@right
+def share(steps, outputs):
+    """Each value gets a number; equal numbers are equal values."""
+    number_of, first_with, fresh, kept = {}, {}, 0, []
+    keys = {}
+
+    def name_of(one):
+        return first_with[number_of[one]] if one in number_of else one
+
+    for name, op, operands in steps:
+        key = (op, tuple(name_of(one) for one in operands))
+        if op == "rand" or key not in keys:
+            fresh += 1
+            keys[key] = fresh
+            first_with[fresh] = name
+            kept.append((name, *key))
+        number_of[name] = keys[key]
+    return kept, [name_of(one) for one in outputs]
+
+
+@right
+def share(steps, outputs):
+    replaced_by = {}
+
+    def current_name(name):
+        while name in replaced_by:
+            name = replaced_by[name]
+        return name
+
+    def is_random(operation):
+        return operation == "rand"
+
+    remaining_steps = []
+    for step_name, operation, operand_names in steps:
+        current_operands = tuple(map(current_name, operand_names))
+        for earlier_name, earlier_operation, earlier_operands in remaining_steps:
+            if is_random(operation):
+                continue
+            if earlier_operation == operation and earlier_operands == current_operands:
+                replaced_by[step_name] = earlier_name
+                break
+        else:
+            remaining_steps.append((step_name, operation, current_operands))
+    return remaining_steps, list(map(current_name, outputs))
+
+
+@right
+def share(steps, outputs):
+    """Again and again, until nothing changes."""
+    steps, outputs = [tuple(step) for step in steps], list(outputs)
+    changed = True
+    while changed:
+        changed = False
+        table = {}
+        for name, op, operands in steps:
+            if op != "rand":
+                table.setdefault((op, operands), []).append(name)
+        rename = {other: names[0] for names in table.values() for other in names[1:]}
+        if rename:
+            changed = True
+            steps = [
+                (name, op, tuple(rename.get(one, one) for one in operands))
+                for name, op, operands in steps
+                if name not in rename
+            ]
+            outputs = [rename.get(one, one) for one in outputs]
+    return steps, outputs
+
+
+@right
+def share(steps, outputs):
+    """Random steps get a key of their own, so that nothing equals them."""
+    same, first, kept = {}, {}, []
+    for i, (name, op, operands) in enumerate(steps):
+        operands = tuple(same.get(one, one) for one in operands)
+        key = (op, operands, i if op == "rand" else None)
+        same[name] = first.setdefault(key, name)
+        if same[name] == name:
+            kept.append((name, op, operands))
+    return (kept, [same.get(output, output) for output in outputs])

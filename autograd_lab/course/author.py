@@ -41,6 +41,7 @@ import json
 import linecache
 import re
 import textwrap
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -52,7 +53,7 @@ from .items import Item, Probe, Wrong, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_STUB, END_STUB = "### BEGIN STUB", "### END STUB"
-LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 2
+LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 6
 _HEADING = re.compile(
     r"^#+\s+(?P<id>\d\d\.\d+)\s*[·:.-]\s*(?P<title>.*?)\s*(?:\([\d.]+ points?\))?\s*$", re.MULTILINE
 )
@@ -215,7 +216,11 @@ class Desk:
         }  # fmt: skip
         self.cell = source
         self.prelude = ""
-        execute(source, self.space | words, where)
+        space = self.space | words
+        for node in _parsed(source, where):
+            # each program has its own name to itself, as in a student's notebook: it may call itself, or make more of its own class
+            own = dict(space) if _is_program(node) else space
+            _execute(compile(ast.Module([node], []), f"<{where}>", "exec"), own, where)
 
     def item(
         self, item_id: str, *, kind: str, points: float = 0, hints: tuple[str, ...] | list[str] = (), wrong: tuple[Wrong, ...] | list[Wrong] = (),
@@ -297,12 +302,40 @@ def catching() -> Iterator[list[tuple[str, Any]]]:
 def execute(source: str, space: dict[str, Any], where: str) -> None:
     """Run the text of a cell; magics are left out. Functions in it keep their source."""
     lines = [line if not re.match(r"\s*[%!]", line) else "" for line in source.splitlines()]
-    text = "\n".join(lines) + "\n"
-    linecache.cache[f"<{where}>"] = len(text), None, text.splitlines(keepends=True), f"<{where}>"
+    text = _remembered("\n".join(lines) + "\n", where)
     try:
-        exec(compile(text, f"<{where}>", "exec"), space)
+        code = compile(text, f"<{where}>", "exec")
     except Exception as error:
         raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+    _execute(code, space, where)
+
+
+def _execute(code: types.CodeType, space: dict[str, Any], where: str) -> None:
+    try:
+        exec(code, space)
+    except Exception as error:
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _remembered(text: str, where: str) -> str:
+    """`text`, which is from now on the source of the functions in it."""
+    linecache.cache[f"<{where}>"] = len(text), None, text.splitlines(keepends=True), f"<{where}>"
+    return text
+
+
+def _parsed(source: str, where: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(_remembered(source, where)).body
+    except SyntaxError as error:
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _is_program(node: ast.stmt) -> bool:
+    """Whether it is a program of the bank, below @wrong or @right."""
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return False
+    called = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
+    return any(isinstance(one, ast.Name) and one.id in ("wrong", "right") for one in called)
 
 
 def _source_of(cell: str, name: str) -> str:

@@ -93,6 +93,28 @@ def twice(x):
 @right
 def twice(x):
     return 2.0 * x
+
+@right
+def twice(x):
+    return -twice(-x) if x < 0 else x + x  # by its own name
+
+@right
+def twice(x):
+    doubled_number = sum([x, x])
+    return doubled_number
+
+@right
+def twice(x):
+    import numpy as np
+
+    return float(np.multiply(x, 2))
+
+def _again(x, times):
+    return 0.0 if times == 0 else x + _again(x, times - 1)
+
+@right
+def twice(x):
+    return _again(x, 2)
 '''
 
 

@@ -212,7 +212,7 @@ def central_difference(f, x, h=1e-6):
 
 @wrong(
     "",
-    "The nudges stay in the caller's list: `up = x` gives the same list a second name. Copy it with list(x).",
+    "The nudges stay in the caller's list: a second name for a list is no second list. Copy it with list(x).",
 )
 def central_difference(f, x, h=1e-6):
     gradient = []
@@ -279,7 +279,7 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
-@wrong("", "The list is made anew in each turn of the loop, so only the last slope is left. Make it once, before.", score=1)  # fmt: skip
+@wrong("", "Only the last slope is left. Make the list once, before the loop, and put every slope into it.", score=1)  # fmt: skip
 def central_difference(f, x, h=1e-6):
     for i in range(len(x)):
         gradient, up, down = [], list(x), list(x)
@@ -313,7 +313,7 @@ def central_difference(f, x, h=1e-6):
 
 @wrong(
     "",
-    "x is a list, and Python cannot add the number h to a list. Nudge one element: copy the list, then up[i] += h.",
+    "x is a list, and Python cannot add the number h to a list. Nudge one element, in a copy of the list.",
 )
 def central_difference(f, x, h=1e-6):
     return (f(x + h) - f(x - h)) / (2 * h)

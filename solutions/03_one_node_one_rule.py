@@ -293,9 +293,11 @@ wrong(
     "Your rule of sigmoid leaves out the message g: it gives the local derivative, not the gradient.",
     score=2,
 )(_rules(smooth=lambda g, a: (1 / (1 + math.exp(-a))) * (1 - 1 / (1 + math.exp(-a)))))
-wrong("", "In y * (1 - y) the letter y is the result of sigmoid, not its operand a.", score=2)(
-    _rules(smooth=lambda g, a: g * a * (1 - a))
-)
+wrong(
+    "",
+    "The slope of sigmoid is its result times 1 minus its result. You take the operand a for the result.",
+    score=2,
+)(_rules(smooth=lambda g, a: g * a * (1 - a)))
 wrong("", "Below 0 the line still rises by 0.1: your rule sends nothing there, like relu.", score=2)(
     _rules(piece=lambda g, a: g if a > 0 else 0.0)
 )
@@ -314,7 +316,10 @@ wrong("", "You have the local derivatives, 1 / b and -a / b**2. The message g mu
     _rules(divide=lambda g, a, b: (1 / b, -a / b**2))
 )
 wrong(
-    "", "b * 2 is not b squared, and Python divides and multiplies from left to right: write / b**2.", score=2
+    "",
+    "You divide by b once and multiply by 2. The square is b**2, and Python divides and multiplies from left "
+    "to right.",
+    score=2,
 )(_rules(divide=lambda g, a, b: (g / b, -g * a / b * 2)))
 wrong("", "A division has two operands, so two gradients go back: return a pair, (to a, to b).", score=2)(
     _rules(divide=lambda g, a, b: g / b)
@@ -323,19 +328,25 @@ wrong("", "The two are swapped: first what goes to a, then what goes to b.", sco
     _rules(divide=lambda g, a, b: (-g * a / b**2, g / b))
 )
 wrong(
-    "", "Your rule of sigmoid sends g * y, which is the rule of exp. The factor 1 - y is missing.", score=2
+    "",
+    "Your rule of sigmoid sends the message times the result, which is the rule of exp. The factor 1 minus the "
+    "result is missing.",
+    score=2,
 )(_rules(smooth=lambda g, a: g / (1 + math.exp(-a))))
-wrong("", "exp(-a) / (1 + exp(-a)) is 1 - y alone. Square the denominator, or multiply by y.", score=2)(
-    _rules(smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a)))
-)
 wrong(
     "",
-    "g * a is not the message times a slope: the slope of leaky is 1 or 0.1, and a itself is not in it.",
+    "Your rule of sigmoid sends the message times 1 minus the result. The result itself, as a factor, is missing.",
+    score=2,
+)(_rules(smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a))))
+wrong(
+    "",
+    "Your rule of leaky multiplies the message by a. Its slope is 1 or 0.1, and a itself is not in it.",
     score=2,
 )(_rules(piece=lambda g, a: g * a if a > 0 else 0.1 * g * a))
 wrong(
     "",
-    "Whether leaky let the number through was decided by a in the forward run, not by the sign of the message g.",
+    "At 0 and below you send the whole message, as if the number had been let through. Whether it was, a has "
+    "decided in the forward run.",
     score=2,
 )(_rules(piece=lambda g, a: g if g > 0 else 0.1 * g))
 right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))

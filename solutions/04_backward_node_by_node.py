@@ -732,7 +732,7 @@ def backward(root):
             stack.append(x)
 
 
-@wrong("", "The rule already multiplies by what arrives: rule(g) with g = node.grad. Multiplied again, the gradient counts twice.")  # fmt: skip
+@wrong("", "The rule multiplies by what it is asked with, node.grad. Multiplied again, the gradient counts twice.")  # fmt: skip
 def backward(root):
     waiting, stack = {root: 0}, [root]
     while stack:

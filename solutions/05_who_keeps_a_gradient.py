@@ -318,7 +318,8 @@ def learn(w, turns, lr):
 
 @wrong(
     "M15",
-    "w = w - ... makes a new tensor and gives it the name w: the parameter itself has not moved.",
+    "The parameter itself has not moved: your steps went into new tensors. Under no_grad write into w itself: "
+    "w -= ...",
     score=3,
 )
 def learn(w, turns, lr):
@@ -350,7 +351,7 @@ def learn(w, turns, lr):
 
 @wrong(
     "",
-    "At the update w.grad is None: there is no gradient to follow. Clear it before backward, not between backward and the update.",
+    "At the update there is None instead of a gradient to follow. Clear first, then call backward, then update.",
 )
 def learn(w, turns, lr):
     values = []
@@ -397,8 +398,8 @@ def learn(w, turns, lr):
 
 @wrong(
     "M15",
-    "w = w - ... made a new tensor and called it w. It is not a leaf, so in the second turn its .grad is None. Write into "
-    "the old one, under no_grad.",
+    "In the second turn .grad is None: what you call w then is not the leaf of the beginning, but a tensor "
+    "computed from it. Write into the old one, under no_grad.",
 )
 def learn(w, turns, lr):
     values = []

@@ -73,6 +73,18 @@ item(
             "M02",
             "Nothing waits for backward here: a node is made, and saves what its rule needs, as soon as its line runs.",
         ),
+        wrong_answer(
+            55,
+            "",
+            "x and w are both 55 numbers, and what tanh keeps is missing. w is not kept: it would only be needed for the gradient of x. "
+            "tanh keeps its result, 24 numbers.",
+        ),
+        wrong_answer(
+            112,
+            "",
+            "24 three times: p and s are not kept. The rule of tanh is written with its result t, and the sum has no number of the "
+            "forward run in its rule.",
+        ),
         wrong_answer(24, "", "The product keeps x, 40 numbers: the gradient of w is x^T g."),
         wrong_answer(39, "", "It is x that is kept, not w: the gradient of w is x^T g."),
     ],
@@ -257,8 +269,9 @@ def nothing_is_dragged_along(train):
     return [len(set(passes)), len(passes), grads[-1], train(w, [0.4, -0.3]), train(w, [])]
 
 
-@wrong("M14", "The charm hides the error, but each turn's gradient now comes from all turns before as well, and the work grows. "
-       "Cut the state loose instead.")  # fmt: skip
+@wrong("M14",
+    "No error any more, but each turn's gradient now comes from all turns before as well, and the work grows. "
+    "Cut the state loose instead.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -286,7 +299,9 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "You cut h off from w before this turn's loss is computed: then no path leads back to w. Cut it where the next turn begins.")  # fmt: skip
+@wrong("M16",
+    "No path leads from this turn's loss back to w: h must be computed with w, and keep its history until "
+    "backward. Cut it where the next turn begins.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -298,7 +313,9 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "In the first turn already no gradient reaches w: w.grad is None. Call backward on this turn's loss, and cut only the old state h loose.")  # fmt: skip
+@wrong("M16",
+    "In the first turn already there is no gradient to read: .grad is None. Call backward on this turn's loss, "
+    "read w.grad, and cut only the old state h loose.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -311,8 +328,9 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "requires_grad_(False) is for leaves, and h was computed, so it refuses. What gives you the value without its "
-       "history is h.detach().")  # fmt: skip
+@wrong("M16",
+    "Only a leaf's flag can be changed, and h was computed. What gives you the value without its history is "
+    "h.detach().")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:

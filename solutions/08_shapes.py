@@ -336,7 +336,8 @@ def unbroadcast(g, shape):
 
 @wrong(
     "",
-    "reshape only rearranges the numbers, and there are more of them than places. Those that share a place must be summed.",
+    "Rearranging the numbers is not enough: there are more of them than places. Those that share a place must "
+    "be summed.",
 )
 def unbroadcast(g, shape):
     return g.reshape(shape)

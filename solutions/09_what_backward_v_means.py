@@ -500,9 +500,9 @@ def jacobian(f, x):
 
 
 @wrong(
-    "M10",
-    "Each row contains the ones before it. Something goes on adding: x.grad, if you call backward, or a v whose old 1 stays. Begin "
-    "each row with an empty one.",
+    "",
+    "Each row contains the ones before it: something goes on adding. Begin each row with an empty gradient and "
+    "an empty message.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -517,8 +517,8 @@ def jacobian(f, x):
 
 @wrong(
     "",
-    "Each row contains the ones before it. Something goes on adding: x.grad, if you call backward, or a v whose old 1 stays. Begin "
-    "each row with an empty one.",
+    "Each row contains the ones before it: something goes on adding. Begin each row with an empty gradient and "
+    "an empty message.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -549,7 +549,8 @@ def jacobian(f, x):
 
 @wrong(
     "M20",
-    "v is one message, of the shape of y. A whole table of messages does not go through in one pass: one row, one pass.",
+    "A message has the shape of the output. A whole table of them does not go through in one pass: one row, "
+    "one pass.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -567,7 +568,9 @@ def jacobian(f, x):
     return torch.stack(rows, 1)
 
 
-@wrong("M20", "Your v has the shape of the input. It weighs outputs, so it must look like y.", score=0.5)
+@wrong(
+    "M20", "Your message has the shape of the input. It weighs outputs, so it must look like them.", score=0.5
+)
 def jacobian(f, x):
     y = f(x)
     rows = []
@@ -882,7 +885,7 @@ wrong("", "The products of the paths are added, not multiplied.", score=1)(
          for p in __import__("networkx").all_simple_edge_paths(g, r, x)), _two()[0](g, r, x)[1])))  # fmt: skip
 wrong("M04", "A path is a list of edges, not of nodes: between the same two nodes there may be two edges with two derivatives, as in "
       "a - a * 1. Take each edge with its key, from all_simple_edge_paths.", score=1)(_two(paths=_by_nodes))  # fmt: skip
-wrong("M04", "A DiGraph keeps one edge between two nodes. In a + a there are two edges from y to a, and each is a way of its own.", score=1)(
+wrong("M04", "You have one edge between two nodes. In a + a there are two edges from y to a, and each is a way of its own.", score=1)(
     _two(paths=_simple))  # fmt: skip
 wrong("M06", "You go through the nodes by their numbers, or in the order in which the graph has them: operands first. A node may send "
       "only when everything has reached it: networkx.topological_sort.", score=1)(
@@ -891,11 +894,13 @@ wrong("M06", "In breadth-first order a node sends when the first path has reache
       "networkx.topological_sort.", score=1)(_two(edges=lambda g, r, x: _sent(g, r, x, _breadth(g, r))))  # fmt: skip
 wrong("", "The gradient is right, but you walk down every path, and touch an edge once for each of them. Add up in a node first, and send "
       "its sum on once.", score=1)(_two(edges=_walk))  # fmt: skip
-wrong("M07", "At a node with several messages the last one replaces the others. They must be added: total[operand] += ...", score=1)(
+wrong("M07", "At a node with several messages the last one replaces the others. They must be added.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[u] * d)))  # fmt: skip
-wrong("", "Nobody has given the root its 1, so only zeros are sent.", score=1)(
+wrong("",
+    "Only zeros arrive at the leaf. The root begins with 1, and each node adds its own sum times the "
+    "derivative to that of the operand.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), seed=0.0)))  # fmt: skip
-wrong("", "You send the local derivative alone. Multiply it by what has come to the node, total[node].", score=1)(
+wrong("", "You send the local derivative alone. Multiply it by the sum of what has come to the node.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[v] + d)))  # fmt: skip
 wrong("", "Both gradients are right. Return the number as well: (gradient, how many).")(
     [lambda g, r, x: _two()[0](g, r, x)[0], lambda g, r, x: _two()[1](g, r, x)[0]])  # fmt: skip

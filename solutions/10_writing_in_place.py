@@ -251,34 +251,43 @@ def the_input_stays(softmax):
     return [x, s, w.grad is None]
 
 
-@wrong("M22", "exp saves its result e, because its slope is its result. e /= ... overwrites it: divide into a new tensor.")  # fmt: skip
+@wrong("M22",
+    "exp saves its result, because its slope is its result, and a division in place overwrites it. Divide into "
+    "a new tensor.")  # fmt: skip
 def softmax(x):
     e = x.exp()
     e /= e.sum()
     return e
 
 
-@wrong("M23", "Through .data the division is neither recorded nor counted: no error, but exp works with an overwritten result, and the share that goes through the sum is missing.", score=1)  # fmt: skip
+@wrong("M23",
+    "The division is neither recorded nor counted: no error, but exp works with an overwritten result, and the "
+    "share that goes through the sum is missing.", score=1)  # fmt: skip
 def softmax(x):
     e = x.exp()
     e.data /= e.data.sum()
     return e
 
 
-@wrong("M17", "item() takes the sum out of the graph (detach would as well): this is the gradient of a division by a constant. Let the sum stay a tensor.", score=1)  # fmt: skip
+@wrong("M17",
+    "The sum has no history: this is the gradient of a division by a constant. Let the sum stay a tensor of "
+    "the graph.", score=1)  # fmt: skip
 def softmax(x):
     e = x.exp()
     return e / e.sum().item()
 
 
-@wrong("M16", "detach stops the error and the gradient with it: nothing reaches x any more.")
+@wrong(
+    "M16",
+    "The error is gone, and the gradient with it: the result has no history, and nothing reaches x any more.",
+)
 def softmax(x):
     e = x.detach().exp()
     e /= e.sum()
     return e
 
 
-@wrong("", "exp_ writes into x itself: a leaf that requires grad refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
+@wrong("", "You write into x itself: a leaf that requires grad refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
 def softmax(x):
     e = x.exp_()
     return e / e.sum()
@@ -423,7 +432,9 @@ def same_leaves(learn):
     return [[p.item() != old, p.is_leaf, p.requires_grad] for p, old in ((w, 1.5), (v, 4.0))]
 
 
-@wrong("M30", "The first step writes into w and v, whose old values h = w * v has saved for the second backward. Step after both.")  # fmt: skip
+@wrong("M30",
+    "The first step writes into w and v, whose old values their product has saved for the second backward. "
+    "Step after both.")  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -456,7 +467,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M15", "w = w - ... gives the name w to a new tensor inside the function; the caller's parameters have not moved.")  # fmt: skip
+@wrong("M15", "The caller's parameters have not moved: the step went into new tensors. Write into w and v themselves.")  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     ((h - 3) ** 2 + h * w).backward()
@@ -464,7 +475,7 @@ def learn(w, v, lr):
     v = v - lr * v.grad
 
 
-@wrong("M16", "detach cuts the second loss off from h: it no longer pulls at v, and at w only half.", score=0.5)  # fmt: skip
+@wrong("M16", "The second loss no longer pulls at v, and at w only half: the product in it has no history.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -473,7 +484,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M23", "Written through .data the step is not noticed: the second backward silently uses the moved values.", score=0.5)  # fmt: skip
+@wrong("M23", "Nothing has noticed the first step: the second backward silently uses the moved values. Step once, after both.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     first, second = (h - 3) ** 2, h * w
@@ -519,7 +530,9 @@ def learn(w, v, lr):
     optimizer.step()
 
 
-@wrong("M14", "The two losses share h = w * v. Its saved values go with the first backward unless it is told to keep them.")  # fmt: skip
+@wrong("M14",
+    "The two losses share the product of w and v. Its saved values go with the first backward unless it is "
+    "told to keep them.")  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v

@@ -217,9 +217,7 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
-@wrong(
-    "", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take it out: (p,) = ctx.saved_tensors."
-)
+@wrong("", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take the tensor out of it first.")
 class LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -234,9 +232,7 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
-@wrong(
-    "", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take it out: (x,) = ctx.saved_tensors."
-)
+@wrong("", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take the tensor out of it first.")
 class LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -585,7 +581,9 @@ def rule(g, p, target):
 
 
 @wrong(
-    "M24", "d = p gives the saved tensor a second name; writing into d writes into p. Take a clone.", score=3
+    "M24",
+    "The saved p has changed: a second name is no copy, and what is written there is written into p. Take a clone.",
+    score=3,
 )
 def rule(g, p, target):
     d = p
@@ -595,7 +593,7 @@ def rule(g, p, target):
 
 @wrong(
     "",
-    "d[:, target] names whole columns: 1 is subtracted in every row there. Pair each row with its own class.",
+    "You subtract 1 in whole columns, in every row. Pair each row with its own class.",
     score=1,
 )
 def rule(g, p, target):
@@ -773,7 +771,7 @@ def entropy(p):
 
 @wrong(
     "",
-    "-(p > 0) is a minus before True and False. Put it before the sum; but a mask that multiplies helps nobody: 0 * inf is nan.",
+    "True and False take no minus. Put it before the sum; but a mask that multiplies helps nobody: 0 * inf is nan.",
 )
 def entropy(p):
     return (-(p > 0) * p * p.log()).sum()
@@ -784,14 +782,14 @@ def entropy(p):
     return (-p * (p + 1e-8).log()).sum()
 
 
-@wrong("", "clamp cuts the smallest elements off. They are not 0, and their gradient is lost.", score=1.5)
+@wrong("", "The smallest elements are cut off. They are not 0, and their gradient is lost.", score=1.5)
 def entropy(p):
     safe = p.clamp(min=1e-8)
     return torch.where(p > 1e-8, -safe * safe.log(), 0.0).sum()
 
 
 @wrong(
-    "M16", "Detached, the log is a constant: the part of the slope that comes from it is missing.", score=1
+    "M16", "To backward your log is a constant: the part of the slope that comes from it is missing.", score=1
 )
 def entropy(p):
     safe = torch.where(p > 0, p, 1.0).detach()

@@ -250,14 +250,22 @@ def a_matrix(hvp):
     return [hvp(cubic, x, v), x.requires_grad]
 
 
-@wrong("M28", "The first pass was not recorded, so its gradient has no history: create_graph=True.")
+@wrong(
+    "M28",
+    "The number from which a pass starts has no history. Compute it from x, and have the first pass recorded: "
+    "create_graph=True.",
+)
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x)
     return torch.autograd.grad((g * v).sum(), x)[0]
 
 
-@wrong("M13", "retain_graph keeps the saved values, but does not record the pass: create_graph=True.")
+@wrong(
+    "M13",
+    "This is v itself, with no second derivative in it. The second pass must go through the gradient, which "
+    "takes a first pass that is recorded: create_graph=True.",
+)
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, retain_graph=True)
@@ -288,7 +296,9 @@ def hvp(f, x, v):
 
 
 @wrong(
-    "", "(g * v) has one number for each number of x. The second pass needs a single one: their sum.", score=0
+    "",
+    "The second pass starts from one number for each number of x. It needs a single one: their sum.",
+    score=0,
 )
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -308,7 +318,7 @@ def hvp(f, x, v):
 
 @wrong(
     "",
-    "torch.autograd.grad returns a tuple, also for a single input. Take its first entry: (g,) = ... or [0].",
+    "torch.autograd.grad returns a tuple, also for a single input. Take its first entry.",
 )
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -478,8 +488,8 @@ def weights_that_are_a_vector(penalized):
 
 @wrong(
     "M28",
-    "The penalty still has no gradient by w, as if the slope were a constant. It takes two things: a first pass that is recorded "
-    "(create_graph=True), and a slope without detach.",
+    "The penalty still has no gradient by w, as if the slope were a constant: the first pass must be recorded "
+    "(create_graph=True), and the slope must keep its history.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -489,8 +499,8 @@ def penalized(f, w, x, strength):
 
 @wrong(
     "M13",
-    "Without retain_graph the first pass frees what the second needs. But keeping is not enough: the first pass must be recorded, "
-    "and create_graph=True does both.",
+    "The first pass frees what the second needs. But keeping it is not enough: the first pass must be "
+    "recorded, and create_graph=True does both.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -506,9 +516,9 @@ def penalized(f, w, x, strength):
 
 
 @wrong(
-    "M16",
-    "The penalty still has no gradient by w, as if the slope were a constant. It takes two things: a first pass that is recorded "
-    "(create_graph=True), and a slope without detach.",
+    "M28",
+    "The penalty still has no gradient by w, as if the slope were a constant: the first pass must be recorded "
+    "(create_graph=True), and the slope must keep its history.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)

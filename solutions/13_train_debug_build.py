@@ -233,8 +233,8 @@ def floats_come_back(train):
 
 @wrong(
     "M17",
-    "w.grad is None at the update: no gradient has come to w. Call backward on each part's loss, and compute it from x @ w + b itself: "
-    "tolist takes the numbers out of the graph.",
+    "At the update there is None instead of a gradient: nothing has come to w, or to b. Call backward on each "
+    "part's loss, and compute it from x @ w + b itself, with its history.",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -298,8 +298,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M14",
-    "Backward from the running total goes through the earlier parts again, so their gradients are added twice; retain_graph only "
-    "silenced the error. Call backward on each part's own loss.",
+    "Backward from the running total goes through the earlier parts again, so their gradients are added twice. "
+    "Call backward on each part's own loss.",
     score=2,
 )
 def train(steps, w, b, lr):
@@ -318,7 +318,7 @@ def train(steps, w, b, lr):
     return losses
 
 
-@wrong("M15", "w = w - ... gives the name w to a new tensor: the caller's parameter has not moved.")
+@wrong("M15", "The caller's parameters have not moved: the update went into new tensors.")
 def train(steps, w, b, lr):
     losses = []
     for parts in steps:
@@ -381,7 +381,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M15",
-    "w = w - ... gives the name w to a new tensor: the caller's parameter has not moved. Under no_grad write into it: w -= ...",
+    "The caller's parameters have not moved: the update went into new tensors. Under no_grad write into w "
+    "itself: w -= ...",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -423,7 +424,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M11",
-    "Before the first backward there is no gradient: w.grad is None, and None cannot be set to zero. Write w.grad = None.",
+    "Before the first backward there is no gradient: w.grad is None, and None cannot be set to zero. Write "
+    "None into it, not zeros.",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -505,8 +507,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M15",
-    "w gets a gradient now, and that is one bug less. But the caller's w and b do not move: w = w - ... makes new tensors. Then look "
-    "at the loss, at what backward starts from, and at where .grad is cleared.",
+    "w gets a gradient now, and that is one bug less. But the caller's w and b do not move: the update goes "
+    "into new tensors. Then look at the loss, at what backward starts from, and at where .grad is cleared.",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -1012,8 +1014,8 @@ class Value(Record):
 
 @wrong(
     "",
-    "The gradients are right, but backward calls itself for every node on the way: a chain of a few thousand operations is too deep for "
-    "Python. Use a list of nodes instead of recursion.",
+    "The gradients are right, but there is a call inside a call for every node on the way: a chain of a few "
+    "thousand operations is too deep for Python. Use a list of nodes instead of recursion.",
     score=4.5,
 )
 class Value(Record):

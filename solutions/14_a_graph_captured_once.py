@@ -74,6 +74,16 @@ item(
             "",
             "x is an argument, and there anyway. Which of the computed values is worth its room?",
         ),
+        wrong_answer(
+            "w",
+            "",
+            "w is an argument, and there anyway. Which of the computed values is worth its room?",
+        ),
+        wrong_answer(
+            "loss",
+            "",
+            "The loss is where the way back begins, and no rule reads it: that of the sum is g alone. Which number do sin and cos need?",
+        ),
     ],
 )
 

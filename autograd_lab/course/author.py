@@ -48,7 +48,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import feedback, handed_out, plain, probe, spoken
+from . import diagnoses, feedback, handed_out, plain, probe, spoken
 from .items import Item, Probe, Wrong, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -375,6 +375,7 @@ def problems(sheet: Sheet) -> list[str]:
     found += [f"{item_id}: defined twice" for item_id in sorted({d for d in defined if defined.count(d) > 1})]
     for draft in sheet.drafts:
         found += [f"{draft.item.id}: {text}" for text in _owed(draft, sheet.name.split("_")[0])]
+        found += [f"{draft.item.id}: {text}" for text in _false_of_some(sheet, draft)]
     total = sum(item.points for item in sheet.items)
     if sheet.metadata.get("points") != total:
         found.append(f"metadata points: {sheet.metadata.get('points')}, but the items are worth {total:g}")
@@ -448,13 +449,31 @@ def _owed_code(draft: Draft) -> Iterator[str]:
             yield f"right program {number} is refused: {verdict.says}"
 
 
+def _false_of_some(sheet: Sheet, draft: Draft) -> Iterator[str]:
+    """Sentences of the bank about code that a program with the same results need not have."""
+    if not draft.item.probes or not draft.checked:
+        return
+    answer = sheet.code[draft.answer_cell]
+    question = " ".join(
+        cell["source"]
+        for cell in sheet.cells
+        if cell["type"] == "markdown" and draft.item.id in cell["source"]
+    )
+    programs = [
+        probe.text_of(program) for program in (*draft.right, *(program for _, program in draft.wrong))
+    ]
+    for says in dict.fromkeys(wrong.says for wrong, _ in draft.wrong):
+        for code in diagnoses.other_code(says, answer, stub(answer), question, programs):
+            yield f"not every program with these results has {code!r}, in {says[:60]!r}"
+
+
 def _owed_diagnoses(item: Item) -> Iterator[str]:
     """Two wrong programs with the same results in the notebook must hear the same, or a visible probe must tell them apart."""
     shipped = public(item)
     visible = [key for p in item.probes if not p.hidden for key in p.names()]
     for number, wrong in enumerate(item.wrong, start=1):
         verdict = judge(shipped, outputs={key: wrong.outputs[key] for key in visible if key in wrong.outputs})
-        if verdict.state == "wrong" and verdict.says != wrong.says:
+        if verdict.state == "wrong" and (verdict.says, verdict.misconception) != (wrong.says, wrong.id):
             yield f"in the notebook wrong program {number} ({wrong.id or wrong.says[:30]}) is taken for another: {verdict.says}"
 
 

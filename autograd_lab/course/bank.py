@@ -26,7 +26,7 @@ from typing import Any
 
 from . import feedback, probe
 from .author import Draft, Sheet, catching, execute, problems, public, read, stub
-from .items import find, judge, recognize
+from .items import Item, find, judge, recognize
 from .mutants import idle, mutants
 
 SECONDS, TIMES = 0.1, 10
@@ -50,6 +50,8 @@ class Row:
     """Mutants listed as equivalent that do not exist, or do not pass."""
     idle: list[str] = field(default_factory=list)
     """Idle programs that earn something."""
+    differing: list[str] = field(default_factory=list)
+    """What `lab.check` and the grader say of a program differently."""
     diagnosed: list[str] = field(default_factory=list)
     """Mutants with the results of a known mistake, each with what a student hears of it in the notebook."""
 
@@ -60,10 +62,12 @@ def report(sheet: Sheet) -> list[Row]:
     for draft in sheet.drafts:
         item = draft.item
         caught = named = 0
+        differing = []
         for wrong in item.wrong:
             verdict = judge(item, outputs=wrong.outputs) if item.probes else judge(item, wrong.answer)
             caught += verdict.state == "wrong"
             named += verdict.says == wrong.says
+            differing.append(disagreement(item, wrong.outputs) if item.probes else "")
         row = Row(item.id, item.kind, item.points, len(item.wrong), caught, named)
         if item.probes:
             alive = set()
@@ -72,10 +76,12 @@ def report(sheet: Sheet) -> list[Row]:
                 row.killed += not one.alive
                 if one.alive:
                     alive.add(one.name)
+                differing.append(one.differs)
                 if one.says:
                     row.diagnosed.append(f"{item.id} | {one.name} | {one.says}")
             row.survivors = sorted(alive - draft.equivalent.keys())
             row.outdated = sorted(draft.equivalent.keys() - alive)
+            row.differing = sorted({text for text in differing if text})
             row.idle = [f"{name}: {score:g}" for name, score in run_idle(sheet, draft) if score]
         rows.append(row)
     return rows
@@ -91,21 +97,35 @@ class Mutant:
     """Whether every probe passes."""
     says: str = ""
     """The diagnosis of the bank that a student would hear in the notebook, if its results are those of a known mistake."""
+    differs: str = ""
+    """What the notebook and the grader say, if they disagree."""
 
 
 def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[Mutant]:
     """Each mutant of an item's reference answer, equivalent ones among them."""
     attempt = _attempts(sheet, draft)
     shipped = public(draft.item)
-    shown = [key for p in draft.item.probes if not p.hidden for key in p.names()]
     for name, text in mutants(sheet.code[draft.answer_cell]):
         outputs = attempt(text)
         if outputs is None:
             yield Mutant(name, alive=False)
             continue
-        known = recognize(shipped, {key: outputs[key] for key in shown})
+        known = recognize(shipped, _visible(shipped, outputs))
         alive = judge(draft.item, outputs=outputs).state == "passed"
-        yield Mutant(name, alive, known.says if known else "")
+        yield Mutant(name, alive, known.says if known else "", disagreement(draft.item, outputs))
+
+
+def disagreement(item: Item, outputs: dict[str, Any]) -> str:
+    """What `lab.check` and the grader say of a program with these outputs, if it is not the same; "" where the notebook sees nothing wrong."""
+    shipped = public(item)
+    here, there = judge(shipped, outputs=_visible(shipped, outputs)), judge(item, outputs=outputs)
+    if here.state == "passed" or (here.says, here.misconception) == (there.says, there.misconception):
+        return ""
+    return f"in the notebook {here.misconception} {here.says} when graded {there.misconception} {there.says}"
+
+
+def _visible(shipped: Item, outputs: dict[str, Any]) -> dict[str, Any]:
+    return {key: outputs[key] for p in shipped.probes for key in p.names()}
 
 
 def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
@@ -190,6 +210,7 @@ def table(rows: list[Row]) -> str:
         )
     lines += [f"{row.item} survivor  {name}" for row in rows for name in row.survivors]
     lines += [f"{row.item} listed as equivalent, and is not  {name}" for row in rows for name in row.outdated]
+    lines += [f"{row.item} {text}" for row in rows for text in row.differing]
     lines += [f"{row.item} earns points for nothing  {name}" for row in rows for name in row.idle]
     return "\n".join(lines)
 
@@ -241,7 +262,12 @@ def main(argv: list[str] | None = None) -> int:
         1
         if owed
         or any(
-            row.survivors or row.outdated or row.idle or row.caught < row.banked or row.named < row.banked
+            row.survivors
+            or row.outdated
+            or row.idle
+            or row.differing
+            or row.caught < row.banked
+            or row.named < row.banked
             for row in rows
         )
         else 0

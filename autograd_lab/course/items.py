@@ -227,11 +227,24 @@ def _leaves(x: Any) -> int:
 
 
 def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
-    """The banked mistake with exactly these outputs, if there is one."""
-    for wrong in item.wrong:
-        shared = [key for key in wrong.outputs if key in outputs]
-        if shared and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
-            return wrong
+    """The banked mistake with exactly these outputs; if there is none, the one with these outputs in the probes that a notebook shows.
+
+    The same mistake can be written in many ways that differ in hidden probes: what the notebook names, grading names as well.
+    """
+    shown = {
+        key: want
+        for p in item.probes
+        if not p.hidden
+        for key, want in zip(p.names(), p.expected, strict=True)
+    }
+    for keys in (outputs.keys(), outputs.keys() & shown.keys()):
+        for wrong in item.wrong:
+            shared = [key for key in keys if key in wrong.outputs]
+            differs = any(
+                key not in shown or not plain.same(wrong.outputs[key], shown[key]) for key in shared
+            )
+            if differs and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
+                return wrong
     return None
 
 

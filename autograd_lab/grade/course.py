@@ -18,7 +18,7 @@ from autograd_lab.course.resources import course_root
 from . import merge
 from .model import CannotGradeError
 
-GRADING = 3
+GRADING = 4
 """Incremented when the same submission and keys may give a different result: everything is then graded again."""
 
 

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from autograd_lab.course import author, bank, plain
+from autograd_lab.course import author, bank, diagnoses, items, plain
 
 SOURCE = '''\
 # ---
@@ -176,6 +176,57 @@ def test_what_does_not_hold_is_said(tmp_path, old, new, owed):
     assert old in SOURCE
     found = author.problems(sheet_of(tmp_path, SOURCE.replace(old, new, 1)))
     assert any(owed in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("says", "code"),
+    [
+        ("Leave out detach.", ["detach"]),
+        ("You detached it, or its number was taken.", []),
+        ("s = x - ... is another.", ["s", "s = x - "]),
+        ("Write return 2 * s.sum().", ["s"]),
+        ("The product of x and the sum h is a mean.", ["h"]),
+        ("Call other.sum(dim=0) on x.", []),
+        ("It was left under no_grad.", ["no_grad"]),
+        ("Name it as the question does: scale_.", []),
+    ],
+)
+def test_a_diagnosis_speaks_of_no_code_that_need_not_be_there(says, code):
+    answer = "def twice(x):\n    s = other.sum(x, dim=0)\n    return s * 2"
+    programs = [
+        "def twice(x):\n    with torch.no_grad():\n        return x.detach()",
+        "lambda h: h.mean()]",
+        "def twice(h):\n    return h",
+    ]
+    assert diagnoses.other_code(says, answer, "def twice(x):\n    ...", "scale_ of `x`", programs) == code
+
+
+def test_a_diagnosis_of_the_bank_that_does_is_said(tmp_path):
+    text = SOURCE.replace("    return x ** 2", "    q = x ** 2\n    return q").replace(
+        "Squared.", "q is squared."
+    )
+    assert author.problems(sheet_of(tmp_path, text)) == [
+        "99.2: not every program with these results has 'q', in 'q is squared.'"
+    ]
+
+
+def test_a_program_of_the_bank_may_use_its_own_name(tmp_path):
+    own = "    return -twice(-x) if x < 0 else x + x  # by its own name"
+    assert own in SOURCE
+    assert "maximum recursion depth" in str(
+        author.problems(sheet_of(tmp_path, SOURCE.replace(own, "    return twice(x)")))
+    )
+
+
+def test_what_notebook_and_grader_say_differently_is_said(tmp_path, monkeypatch):
+    draft = sheet_of(tmp_path).drafts[1]
+    assert bank.disagreement(draft.item, {"on_numbers": [1.0, 9.0], "on_a_secret": 5}) == ""
+    monkeypatch.setattr(
+        items, "recognize", lambda item, outputs: None if "on_a_secret" in outputs else draft.item.wrong[0]
+    )
+    assert "in the notebook M01 Squared. when graded" in bank.disagreement(
+        draft.item, {"on_numbers": [1.0, 9.0], "on_a_secret": 5}
+    )
 
 
 def test_a_cell_that_fails_is_named(tmp_path):

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 import tiny
 
+from autograd_lab.course.items import Wrong
 from autograd_lab.grade.model import RESULT_STATES, Answer, CellRun, Run
+from autograd_lab.grade.scoring import score
 
 
 def ran(**changes):
@@ -64,6 +66,17 @@ def test_a_known_mistake_of_a_program():
     outputs = {"small(1)": 1, "small(2)": 4, "large(8642097)": 0}
     result = one(ran(a2=Answer("1.2", "given", outputs=outputs)), "1.2")
     assert (result.misconception, result.score) == ("square", 0)  # a program earns what its probes earn
+
+
+def test_a_slip_that_only_a_hidden_case_shows_is_told_of_too():
+    slip = Wrong(
+        "That is too small a number for it.", outputs={"small(1)": 2, "small(2)": 4, "large(8642097)": 0}
+    )
+    item = replace(tiny.ITEMS[tiny.BOOK][1], wrong=[slip])
+    answer = Answer("1.2", "given", outputs=dict(slip.outputs))
+    run = ran(a2=answer)
+    results = score(tiny.job(), run, {tiny.BOOK: [tiny.ITEMS[tiny.BOOK][0], item, tiny.ITEMS[tiny.BOOK][2]]})
+    assert (results[1].says, results[1].hidden) == (slip.says, True)
 
 
 @pytest.mark.parametrize("why", ["timeout", "memory", "died"])

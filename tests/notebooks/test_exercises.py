@@ -138,6 +138,7 @@ def test_wrong_answers_are_caught_and_mutants_die(source, record_property):
     for row in rows:
         assert row.caught == row.named == row.banked
         assert row.survivors == [], f"{row.item}: add a probe that notices, or say why it does the same"
+        assert row.differing == [], f"{row.item}: what the notebook names, the grader names"
         assert row.outdated == [], f"{row.item}: listed as equivalent, and not among those that pass"
 
 

@@ -265,6 +265,13 @@ def against_autograd(rules):
     ]
 
 
+@look("A rule asks the lab's autograd for the derivative, instead of knowing it.")
+def asks_autograd(rules):
+    with lab.record() as trace:
+        rules[0](3.0, 2.0, 4.0), rules[1](2.0, 0.5), rules[2](3.0, -2.0)
+    return any(event["k"] == "done" for event in trace.events)
+
+
 def _rules(divide=None, smooth=None, piece=None):
     def sig(g, a):
         y = 1 / (1 + math.exp(-a))
@@ -415,3 +422,16 @@ def _by_names(g, a, b):
 
 
 right(_rules(divide=_by_names, piece=lambda g, a: {True: 1.0, False: 0.1}[a > 0] * g))
+
+
+def _asked(formula):
+    def rule(g, *numbers):
+        operands = [torch.tensor(number, dtype=torch.float64, requires_grad=True) for number in numbers]
+        found = torch.autograd.grad(g * formula(*operands), operands)
+        return [one.item() for one in found] if len(found) > 1 else found[0].item()
+
+    return rule
+
+
+avoiding(_rules(divide=_asked(lambda a, b: a / b)))
+avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where(a > 0, a, 0.1 * a))))

@@ -256,6 +256,16 @@ def against_autograd(unbroadcast):
     return found
 
 
+@look("The sums are left to the lab's autograd, whose work the function should do.")
+def asks_autograd(unbroadcast):
+    with lab.record() as trace:
+        (
+            unbroadcast(torch.arange(6.0).reshape(2, 3), (3,)),
+            unbroadcast(torch.arange(6.0).reshape(2, 3), (2, 1)),
+        )
+    return any(event["k"] == "done" for event in trace.events)
+
+
 @wrong(
     "M18",
     "The message keeps the shape of the broadcast result. The tensor has fewer numbers, and each wants one answer.",
@@ -387,7 +397,7 @@ def unbroadcast(g, shape):
     return torch.einsum(f"{letters}->{kept}", g).reshape(shape)
 
 
-@right
+@avoiding
 def unbroadcast(g, shape):
     """Let autograd do it: the gradient of a broadcast sum."""
     tensor = torch.zeros(tuple(shape), requires_grad=True)

@@ -291,6 +291,13 @@ def narrow_matrices(matmul_rule, n, k, m):
     return list(matmul_rule(*numbers(3, (n, m), (n, k), (k, m))))
 
 
+@look("The lab's autograd differentiates the product, instead of the rule.")
+def asks_autograd(matmul_rule):
+    with lab.record() as trace:
+        matmul_rule(*numbers(4, (2, 4), (2, 3), (3, 4)))
+    return any(event["k"] == "done" for event in trace.events)
+
+
 @wrong(
     "",
     "In the rule of a product of numbers the factors swap, and nothing else. For matrices the other factor must be transposed "
@@ -405,6 +412,13 @@ def matmul_rule(G, X, W):
         return sum(outer_products[1:], outer_products[0])
 
     return message_for_the_left_factor(G, W), message_for_the_right_factor(G, X)
+
+
+@avoiding
+def matmul_rule(G, X, W):
+    X, W = X.clone().requires_grad_(), W.clone().requires_grad_()
+    (X @ W).backward(G)
+    return X.grad, W.grad
 
 
 # %% [markdown]

@@ -188,6 +188,13 @@ def two_before_one_backward(op):
     return [y.item(), x.grad, z.grad]
 
 
+@look("backward lets the lab's autograd differentiate, instead of having a rule.")
+def asks_autograd(op):
+    with lab.record() as trace:
+        run(op, [0.0, 1.0], 1.0)
+    return sum(event["k"] == "done" for event in trace.events) > 1
+
+
 @wrong("M20", "backward ignores the message g. It returns g times the slope, not the slope.", score=1)
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -458,6 +465,20 @@ class LogSumExp(torch.autograd.Function):
         return torch.mul(message, ctx.values)
 
 
+@avoiding
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.logsumexp(x, 0)
+
+    @staticmethod
+    def backward(ctx, g):
+        with torch.enable_grad():
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            return torch.autograd.grad(torch.logsumexp(x, 0), x, g)[0]
+
+
 # %% [markdown]
 # ## 11.3 · Softmax cross-entropy (4 points)
 #
@@ -542,6 +563,13 @@ def the_saved_values_stay(rule):
     found = ask(rule, [[0.2, 0.8], [0.7, 0.3], [1.0, 0.0]], [0, 0, 1], 1.0)
     p, target = torch.tensor([[0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]), torch.tensor([2, 0])
     return [*found, *(rule(torch.tensor(1.0), p, target) for _ in range(2))]
+
+
+@look("The lab's autograd differentiates the loss, instead of the rule.")
+def asks_autograd(rule):
+    with lab.record() as trace:
+        ask(rule, [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [1, 0], 1.0)
+    return any(event["k"] == "done" for event in trace.events)
 
 
 @wrong(
@@ -670,6 +698,13 @@ def rule(g, p, target):
 def rule(g, p, target):
     ones = -torch.ones_like(p[:, :1])
     return p.scatter_add(1, target[:, None], ones) * g / len(target)
+
+
+@avoiding
+def rule(g, p, target):
+    scores = p.clamp(min=1e-30).log().requires_grad_()
+    loss = torch.nn.functional.cross_entropy(scores, target)
+    return torch.autograd.grad(loss, scores, g)[0]
 
 
 # %% [markdown]

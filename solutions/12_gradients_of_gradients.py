@@ -250,6 +250,13 @@ def a_matrix(hvp):
     return [hvp(cubic, x, v), x.requires_grad]
 
 
+@look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
+def makes_the_matrix(hvp):
+    with lab.record() as trace:
+        hvp(cubic, torch.arange(1.0, 9.0), torch.ones(8))
+    return sum(event["k"] == "done" for event in trace.events) > 4
+
+
 @wrong(
     "M28",
     "The number from which a pass starts has no history. Compute it from x, and have the first pass recorded: "
@@ -426,6 +433,20 @@ def hvp(f, x, v):
         product = torch.einsum("i,i->", slope.reshape(-1), v.reshape(-1))
         (result,) = torch.autograd.grad(product, point)
     return result.detach()
+
+
+@avoiding
+def hvp(f, x, v):
+    table = torch.autograd.functional.hessian(f, x.detach())
+    return (table.reshape(x.numel(), x.numel()) @ v.flatten()).reshape(x.shape)
+
+
+@avoiding
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    rows = [torch.autograd.grad(slope, x, retain_graph=True)[0].flatten() for slope in g.flatten()]
+    return (torch.stack(rows) @ v.flatten()).reshape(x.shape)
 
 
 # %% [markdown]

@@ -873,6 +873,15 @@ def at_the_edges(Value):
     return [alone, x.grad, far.grad, other.grad, unused.grad]
 
 
+@look("Its Values hold the lab's own tensors, whose engine does the work.")
+def wraps_tensors(Value):
+    with lab.record() as trace:
+        x = Value(2.0)
+        y = x * x + x.tanh()
+        y.backward()
+    return any(event["k"] == "done" for event in trace.events)
+
+
 class Record:
     """What several wrong programs share: the operations, without backward."""
 
@@ -1452,6 +1461,47 @@ class Value:
     def backward(self):
         for leaf, slope in self.slopes.items():
             leaf.grad += slope
+
+
+@avoiding
+class Value:
+    def __init__(self, data):
+        own = isinstance(data, torch.Tensor)
+        self.tensor = data if own else torch.tensor(float(data), dtype=torch.float64, requires_grad=True)
+
+    @property
+    def data(self):
+        return self.tensor.item()
+
+    @property
+    def grad(self):
+        return 0.0 if self.tensor.grad is None else self.tensor.grad.item()
+
+    def number(self, other):
+        return other.tensor if isinstance(other, Value) else other
+
+    def __add__(self, other):
+        return Value(self.tensor + self.number(other))
+
+    def __mul__(self, other):
+        return Value(self.tensor * self.number(other))
+
+    def __sub__(self, other):
+        return Value(self.tensor - self.number(other))
+
+    def __rsub__(self, other):
+        return Value(self.number(other) - self.tensor)
+
+    def __pow__(self, k):
+        return Value(self.tensor**k)
+
+    def tanh(self):
+        return Value(self.tensor.tanh())
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def backward(self):
+        self.tensor.backward(retain_graph=True)
 
 
 # %% [markdown]

@@ -30,6 +30,10 @@ argument, their docstring says what is tried, and their result for the reference
     def backward(root): ...
     @right                                          another good program: must pass
     def backward(root): ...
+    @look("It computes with the lab's own tensors.")     a hidden probe without points: True if an answer avoids the task. The
+    def with_tensors(backward): ...                 class report then lists it, with this reason
+    @avoiding                                       a program that does: must pass, and be listed
+    def backward(root): ...
 
 `read` runs the source in this process and returns the sheet; `problems` lists what is missing.
 """
@@ -49,7 +53,7 @@ from pathlib import Path
 from typing import Any
 
 from . import diagnoses, feedback, handed_out, plain, probe, spoken
-from .items import Item, Probe, Wrong, judge
+from .items import Item, Probe, Wrong, avoided, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_STUB, END_STUB = "### BEGIN STUB", "### END STUB"
@@ -69,6 +73,8 @@ class Draft:
     wrong: list[tuple[Wrong, Any]] = field(default_factory=list)
     """(entry of the bank, the wrong program itself or None for a value)."""
     right: list[Any] = field(default_factory=list)
+    avoiding: list[Any] = field(default_factory=list)
+    """Programs with the right results that avoid the task."""
     equivalent: dict[str, str] = field(default_factory=dict)
     """{equivalent mutant, as written in the report: why it does the same}."""
     answer_cell: int = -1
@@ -134,7 +140,7 @@ def public(item: Item) -> Item:
             bank.append(replace(wrong, outputs=outputs))
     sealed = [
         Probe(name=f"hidden {i}", points=p.points, source="", hidden=True, cases=[])
-        for i, p in enumerate((p for p in item.probes if p.hidden), start=1)
+        for i, p in enumerate((p for p in item.probes if p.hidden and not p.look), start=1)
     ]
     return replace(item, probes=[*visible, *sealed], wrong=bank)
 
@@ -212,6 +218,7 @@ class Desk:
         """Run an item's cell."""
         words = {
             "item": self.item, "shared": self.shared, "probe": self.probe, "wrong": self.wrong, "right": self.right,
+            "look": self.look, "avoiding": self.avoiding,
             "wrong_answer": wrong_answer, **probe.namespace(),
         }  # fmt: skip
         self.cell = source
@@ -282,6 +289,21 @@ class Desk:
         self.draft.right.append(program)
         return program
 
+    def look(self, reason: str) -> Callable[[Any], Any]:
+        """A function that says, with True, whether the answer (its argument) avoids the task; `reason` says how."""
+
+        def keep(function: Any) -> Any:
+            text = self.prelude + _source_of(self.cell, function.__name__)
+            self.draft.item.probes.append(Probe(function.__name__, 0, text, hidden=True, look=reason))
+            return function
+
+        return keep
+
+    def avoiding(self, program: Any) -> Any:
+        """A program that gives the right results, and avoids the task."""
+        self.draft.avoiding.append(program)
+        return program
+
 
 def wrong_answer(answer: Any, misconception: str, says: str, score: float = 0) -> Wrong:
     """A wrong value of the bank: the answer, the misconception behind it (or ""), and what refutes it."""
@@ -335,7 +357,7 @@ def _is_program(node: ast.stmt) -> bool:
     if not isinstance(node, ast.FunctionDef | ast.ClassDef):
         return False
     called = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
-    return any(isinstance(one, ast.Name) and one.id in ("wrong", "right") for one in called)
+    return any(isinstance(one, ast.Name) and one.id in ("wrong", "right", "avoiding") for one in called)
 
 
 def _source_of(cell: str, name: str) -> str:
@@ -357,7 +379,7 @@ def _complete(draft: Draft) -> None:
         item.points = sum(one.points for one in item.probes)
         for entry, program in draft.wrong:
             if program is not None:
-                entry.outputs = probe.run(item.probes, program)
+                entry.outputs = probe.run([p for p in item.probes if not p.look], program)
     item.wrong = [entry for entry, _ in draft.wrong]
 
 
@@ -399,7 +421,11 @@ def _owed(draft: Draft, notebook: str) -> Iterator[str]:
         yield 'no heading "## 04.1 · Title" above it'
     if len(item.hints) != 3:
         yield f"{len(item.hints)} hints, 3 wanted: what to look at, how to think, nearly the answer"
-    for text in (*item.hints, *(wrong.says for wrong in item.wrong), *(p.says for p in item.probes)):
+    for text in (
+        *item.hints,
+        *(wrong.says for wrong in item.wrong),
+        *(p.look or p.says for p in item.probes),
+    ):
         yield from (f"nobody says {found}, in {text[:60]!r}" for found in spoken.stiff(text))
     if item.probes:
         yield from _owed_code(draft)
@@ -444,9 +470,26 @@ def _owed_code(draft: Draft) -> Iterator[str]:
             yield f"{what} earns {verdict.score:g} points; it says {wrong.score:g}"
     yield from _owed_diagnoses(item)
     for number, program in enumerate(draft.right, start=1):
-        verdict = judge(item, outputs=probe.run(item.probes, program))
+        outputs = probe.run(item.probes, program)
+        verdict = judge(item, outputs=outputs)
         if verdict.state != "passed":
             yield f"right program {number} is refused: {verdict.says}"
+        yield from (
+            f"right program {number} is said to avoid the task: {how}" for how in avoided(item, outputs)
+        )
+    yield from _owed_looks(draft)
+
+
+def _owed_looks(draft: Draft) -> Iterator[str]:
+    item, seen = draft.item, set()
+    for number, program in enumerate(draft.avoiding, start=1):
+        outputs = probe.run(item.probes, program)
+        seen.update(how := avoided(item, outputs))
+        if not how or judge(item, outputs=outputs).state != "passed":
+            yield f"avoiding program {number} is not right, or nobody is told of it"
+    for p in item.probes:
+        if p.look and (p.look not in seen or p.expected != [False]):
+            yield f"{p.name}: no program in the bank avoids the task like this, or the reference answer does"
 
 
 def _false_of_some(sheet: Sheet, draft: Draft) -> Iterator[str]:

@@ -144,8 +144,9 @@ def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | No
             execute(source, before, f"{sheet.name}, code {number}")
     rest = sheet.code[draft.answer_cell + 1 :]
     check = next(source for source in rest if f'"{draft.item.id}"' in source)
+    probes = [one for one in draft.item.probes if not one.look]
     start = time.process_time()
-    probe.run(draft.item.probes, draft.reference)
+    probe.run(probes, draft.reference)
     seconds = max(SECONDS, TIMES * (time.process_time() - start))
 
     def attempt(text: str) -> dict[str, Any] | None:
@@ -154,7 +155,7 @@ def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | No
             with catching() as given, limit(seconds):
                 execute(text, space, "attempt")
                 execute(check, space, "check")
-                return probe.run(draft.item.probes, given[-1][1])
+                return probe.run(probes, given[-1][1])
         except (ValueError, TimeUp):
             return None
 

@@ -16,7 +16,7 @@ from statistics import fmean, median
 from urllib.parse import quote
 
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.course.items import Item
+from autograd_lab.course.items import Item, avoided
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import feedback, pages, tables
@@ -155,8 +155,8 @@ class Look:
     says: str
 
 
-def looks(entry: Entry, run: Run | None) -> list[Look]:
-    """The reasons why an instructor should look at a submission."""
+def looks(entry: Entry, run: Run | None, items: Mapping[str, Item]) -> list[Look]:
+    """The reasons why an instructor should look at a submission; `items` by id."""
     found = []
 
     def say(what: str, says: str) -> None:
@@ -180,6 +180,11 @@ def looks(entry: Entry, run: Run | None) -> list[Look]:
             say(MARKS[run.state][2], "in a cell that no item needs")
         if run.dropped:
             say("printed very much", f"{run.dropped:,} characters were not kept")
+    for one in entry.results:
+        answer = run.answers.get(one.item) if run is not None and one.score else None
+        if answer and one.item in items and one.item not in entry.overrides:
+            for how in avoided(items[one.item], answer.outputs):
+                say("avoids the task", f"{one.item}: {how}")
     if entry.notes:
         say("mended", " ".join(entry.notes))
     return found
@@ -199,7 +204,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         stored = book.stored_run(entry.student, entry.notebook)
         if stored:
             codes.setdefault(entry.notebook, {})[entry.student] = code_of(stored[0])
-        seen += looks(entry, stored[1] if stored else None)
+        seen += looks(entry, stored[1] if stored else None, items)
     pairs = [
         pair
         for notebook, own in sorted(codes.items())

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from autograd_lab.course import author, bank, diagnoses, items, plain
+from autograd_lab.course import author, bank, diagnoses, items, plain, probe
 
 SOURCE = '''\
 # ---
@@ -227,6 +227,57 @@ def test_what_notebook_and_grader_say_differently_is_said(tmp_path, monkeypatch)
     assert "in the notebook M01 Squared. when graded" in bank.disagreement(
         draft.item, {"on_numbers": [1.0, 9.0], "on_a_secret": 5}
     )
+
+
+LOOKING = SOURCE.replace(
+    '@wrong("M01"',
+    """@look("It looks the answer up.")
+def looks_up(f):
+    return hasattr(f, "table")
+
+def made(x):
+    return {1.0: 2.0, 3.0: 6.0, -4.25: -8.5, 0.5: 1.0}[x]
+
+made.table = True
+avoiding(made)
+
+@wrong("M01\"""",
+    1,
+)
+
+
+def test_an_answer_that_avoids_the_task_has_its_points_and_a_reason(tmp_path):
+    sheet = sheet_of(tmp_path, LOOKING)
+    assert author.problems(sheet) == []
+    item, made = sheet.items[1], sheet.drafts[1].avoiding[0]
+    outputs = probe.run(item.probes, made)
+    assert items.judge(item, outputs=outputs).score == item.points == 3
+    assert items.avoided(item, outputs) == ["It looks the answer up."]
+    assert not any("looks_up" in wrong.outputs for wrong in item.wrong)
+    told = items.to_json("99", sheet.public())
+    assert "looks_up" not in told
+    assert "It looks" not in told
+    assert [p.name for p in sheet.public()[1].probes] == ["on_numbers", "hidden 1"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "owed"),
+    [
+        ("made.table = True", "", "avoiding program 1 is not right, or nobody is told of it"),
+        ("0.5: 1.0}[x]", "0.5: 2.0}[x]", "avoiding program 1 is not right, or nobody is told of it"),
+        ("avoiding(made)", "", "looks_up: no program in the bank avoids the task like this"),
+        ('return hasattr(f, "table")', "return True", "right program 1 is said to avoid the task"),
+        (
+            'return hasattr(f, "table")',
+            "return True",
+            "looks_up: no program in the bank avoids the task like this, or the reference",
+        ),
+    ],
+)
+def test_a_look_that_sees_nothing_or_too_much_is_said(tmp_path, old, new, owed):
+    assert old in LOOKING
+    found = author.problems(sheet_of(tmp_path, LOOKING.replace(old, new)))
+    assert any(owed in line for line in found), found
 
 
 def test_a_cell_that_fails_is_named(tmp_path):

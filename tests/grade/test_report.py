@@ -8,10 +8,11 @@ import pytest
 from classroom import BOOK, FULL, course
 from test_feedback_pages import EVIL, Reader, text_of
 
+from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 from autograd_lab.grade import report
 from autograd_lab.grade.gradebook import NAME, Gradebook
-from autograd_lab.grade.model import Cell, CellRun, Job, Result, Run
+from autograd_lab.grade.model import Answer, Cell, CellRun, Job, Result, Run
 
 
 @pytest.fixture
@@ -133,6 +134,29 @@ def test_other_mistakes_are_counted_when_two_made_them(book):
     assert report.slips(book.entries(), items) == [("04.1", says, 2)]
 
 
+def test_an_answer_that_avoids_the_task_is_named_with_the_reason(book):
+    lean = Probe("leans", 0, "", expected=[False], hidden=True, look="It leans on the lab.")
+    item = Item("04.4", "code", 5, probes=[Probe("sums", 5, "", expected=[1]), lean])
+
+    def handed_in(student, score, leans):
+        run = Run("ok", {"04.4": Answer("04.4", "given", outputs={"sums": 1, "leans": leans})})
+        put(book, student, (4, 3, 2, score), run=run)
+
+    handed_in("leaning", 5, leans=True)
+    handed_in("own", 5, leans=False)
+    handed_in("raising", 5, leans={"error": "TypeError", "message": ""})
+    handed_in("nothing", 0, leans=True)
+    handed_in("settled", 5, leans=True)
+    book.override("settled", "04.4", 5, "explained it", "me")
+    found = {
+        entry.student: report.looks(entry, book.stored_run(entry.student, BOOK)[1], {"04.4": item})
+        for entry in book.entries()
+    }
+    assert {student: [(one.what, one.says) for one in seen] for student, seen in found.items() if seen} == {
+        "leaning": [("avoids the task", "04.4: It leans on the lab.")]
+    }
+
+
 def test_who_needs_a_look(book):
     refused = Run("ok", cells=[CellRun("extra-1", "error", "PermissionError: [Errno 13] Permission denied: '/etc/shadow'"),
                                CellRun("04-1-answer", "error", "NameError: name 'x' is not defined")])  # fmt: skip
@@ -154,7 +178,7 @@ def test_who_needs_a_look(book):
     for entry in book.entries():
         stored = book.stored_run(entry.student, BOOK)
         found[entry.student] = [
-            (one.what, one.says) for one in report.looks(entry, stored[1] if stored else None)
+            (one.what, one.says) for one in report.looks(entry, stored[1] if stored else None, {})
         ]
     assert found == {
         "fine": [],

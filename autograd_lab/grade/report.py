@@ -25,7 +25,7 @@ from .feedback import MARKS, STOPPED, Prompts
 from .gradebook import Entry, Gradebook
 from .model import Result, Run
 from .pages import foreign, plain
-from .similar import Code, Pair, code_of, similar
+from .similar import Code, Pair, Same, code_of, same, similar
 
 NAME = "report.html"
 FEWEST = 5
@@ -211,6 +211,12 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         if notebook in course.released
         for pair in similar(notebook, own.values(), course.released[notebook])
     ]
+    alike = [
+        group
+        for notebook, own in sorted(codes.items())
+        if notebook in course.released
+        for group in same(notebook, own.values(), course.released[notebook], _of(course, notebook))
+    ]
     who = _Who(links)
     students = {entry.student for entry in entries}
     body = [
@@ -220,7 +226,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         '<h2 id="beliefs">What to reteach</h2>', _beliefs(entries, items, who),
         '<h2 id="items">Items</h2>', _items(entries, prompts),
         '<h2 id="look">Who needs a look</h2>', _looks(seen, who),
-        '<h2 id="similar">Similar submissions</h2>', _similar(pairs, codes, who),
+        '<h2 id="similar">Similar submissions</h2>', _same(alike, who), _similar(pairs, codes, who),
     ]  # fmt: skip
     return pages.page("Class report", "\n".join(body))
 
@@ -370,6 +376,39 @@ def _looks(seen: Sequence[Look], who: _Who) -> str:
     return pages.table(["what", "student", "notebook", ""], rows)
 
 
+def _of(course: Course, notebook: str) -> dict[str, str]:
+    """The course's own answers to the items of a notebook."""
+    return {
+        item.id: course.solutions[item.id] for item in course.items[notebook] if item.id in course.solutions
+    }
+
+
+def _same(groups: Sequence[Same], who: _Who) -> str:
+    """The groups with one and the same long answer; "" if there are none."""
+    if not groups:
+        return ""
+    rows = []
+    for group in groups:
+        what = (
+            f"{len(group.students)} handed in the course's own solution"
+            if group.of_the_course
+            else f"{len(group.students)} handed in the same"
+        )
+        rows.append(
+            [
+                _whole(group.item or "own cells"),
+                plain(what),
+                who.all(group.students, 40),
+                plain(group.notebook),
+            ]
+        )
+    about = (
+        "<p>Long answers that differ in names, layout and comments alone. They are listed however alike the class is; that many have one "
+        "points to one source.</p>"
+    )
+    return about + pages.table(["item", "what", "who", "notebook"], rows)
+
+
 def _similar(
     pairs: Sequence[Pair], codes: Mapping[str, Mapping[str, Code]], who: _Who, most: int = 40
 ) -> str:
@@ -379,7 +418,7 @@ def _similar(
         "code has many causes: work in pairs, a shared example. This is where to look, not what happened.</p>"
     )
     if not pairs:
-        return about + "<p>There are none.</p>"
+        return about + "<p>There are no such pairs.</p>"
     parts = [about]
     for pair in pairs[:most]:
         where = ", ".join(item or "own cells" for item in pair.items)

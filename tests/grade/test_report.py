@@ -1,5 +1,6 @@
 """The class report: figures worked out by hand, undefined ones shown as such, nothing of a student's that is more than text."""
 
+import html
 import math
 import re
 from types import SimpleNamespace
@@ -222,6 +223,24 @@ def test_a_report_cannot_be_broken_by_what_students_wrote(book):
     assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
     for _, attrs in read.tags:
         assert re.fullmatch(r"feedback/[\w.%-]+\.html(#[\w.%-]*)?", attrs.get("href", "feedback/a.html"))
+
+
+def test_two_identical_engines_and_the_course_s_own_solution_are_listed_in_a_class_of_three(book):
+    import corpus
+
+    stem = "13_train_debug_build"
+    engine = next(
+        one.source for one in corpus.programs(stem)["13.3"] if one.right and "Operation" in one.source
+    )
+    assert len(engine.splitlines()) > 45
+    own = corpus.solutions(stem)["13.3"]
+    for student, source in {"ada": engine, "bob": engine, "cem": own.replace("waiting", "left")}.items():
+        cells = (Cell("13-3-answer", source, "answer", "13.3"),)
+        results = [Result(student, stem, item.id, 1, item.points, "wrong") for item in course().items[stem]]
+        book.record(student, stem, results, {}, job=Job(student, stem, cells), run=Run("ok"))
+    seen = html.unescape(text_of(report.page(book, course())).split("Similar submissions")[1])
+    assert "13.31 handed in the course's own solutioncem" in seen
+    assert "13.32 handed in the sameada, bob" in seen
 
 
 def test_similar_pairs_stand_side_by_side_and_nobody_is_accused(book):

@@ -330,6 +330,17 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
+@wrong("", "You go half of h to each side. A central difference goes the whole h to each side, so that the two are 2 * h apart.", score=2)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h / 2
+        down[i] -= h / 2
+        gradient.append((f(up) - f(down)) / h)
+    return gradient
+
+
 @right
 def central_difference(f, x, h=1e-6):
     def at(i, step):

@@ -412,6 +412,19 @@ def learn(w, turns, lr):
     return values
 
 
+@wrong("", "These are the values before each turn. Note the number after the update.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        values.append(w.item())
+        loss = (w - 3) ** 2
+        w.grad = None
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+    return values
+
+
 @right
 def learn(w, turns, lr):
     optimizer = torch.optim.SGD([w], lr=lr)

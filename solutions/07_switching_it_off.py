@@ -416,6 +416,20 @@ def step(parameters, lr):
             p.grad = None
 
 
+@wrong(
+    "M11",
+    "A parameter without a gradient is passed over. The step does not end there: those that come after it have their own.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is None:
+                break
+            p -= lr * p.grad
+            p.grad = None
+
+
 @right
 def step(parameters, lr):
     optimizer = torch.optim.SGD([p for p in parameters if p.grad is not None], lr=lr)

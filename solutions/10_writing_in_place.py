@@ -238,7 +238,10 @@ def behind_a_layer(softmax):
     (softmax(w * w * w)[0] * 10).backward()
     one, other = softmax(w * 2), softmax(w - 1)
     (one[0] * other[1]).backward()
-    return [w.grad, softmax(torch.tensor([80.0, 79.0, -80.0, 0.0]))]
+    x = torch.tensor([8.0, 7.0, -3.0, 0.0], requires_grad=True)
+    s = softmax(x * 1)
+    (s[0] * 2 - s[3]).backward()
+    return [w.grad, s.detach(), x.grad]
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
@@ -541,6 +544,16 @@ def learn(w, v, lr):
     second.backward()
     optimizer.step()
     optimizer.zero_grad()
+
+
+@wrong("M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    h = w * v
+    ((h - 3) ** 2 + h * w).backward()
+    with torch.no_grad():
+        for p in (w, v):
+            p -= lr * p.grad
+            p.grad.zero_()
 
 
 @right

@@ -353,6 +353,25 @@ class LogSumExp(torch.autograd.Function):
         return g * LogSumExp.p
 
 
+@wrong(
+    "",
+    "What you take out must be the greatest element. With any other number one that is far above it is still too large for exp.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x[0]
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod

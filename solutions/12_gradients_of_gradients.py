@@ -580,6 +580,28 @@ def penalized(f, w, x, strength):
     return torch.autograd.grad(y + strength * (slope**2).sum(), w, allow_unused=True)[0]
 
 
+@wrong(
+    "",
+    "Each slope is squared by itself, and then the squares are added. You square the sum of the slopes.",
+    score=1,
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength * slope.sum() ** 2, w)[0]
+
+
+@wrong(
+    "M19",
+    "A mean divides the penalty by the number of slopes. The task is the sum of their squares.",
+    score=1,
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength * (slope**2).mean(), w)[0]
+
+
 @right
 def penalized(f, w, x, strength):
     y = f(w, x)

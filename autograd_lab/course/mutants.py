@@ -318,6 +318,8 @@ class _OnTheClass(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if node.attr == "saved_tensors":
             return ast.parse(f"{self.name}.kept", mode="eval").body
+        if isinstance(node.value, ast.Name) and node.value.id == "ctx":
+            return ast.Attribute(ast.Name(self.name, ast.Load()), node.attr, node.ctx)
         return self.generic_visit(node)
 
 

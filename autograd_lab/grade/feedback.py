@@ -514,7 +514,7 @@ def _tried(sheet: Sheet, entry: Entry, one: Result, item: Item | None) -> list[s
     if not item or not item.probes or answer is None or answer.state != "given" or answer.error:
         return []
     rows = []
-    for probe in item.probes:
+    for probe in (probe for probe in item.probes if not probe.look):
 
         def same(
             key: str, want: Any, rtol: float = probe.rtol, outputs: dict[str, Any] = answer.outputs

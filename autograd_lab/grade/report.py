@@ -16,7 +16,7 @@ from statistics import fmean, median
 from urllib.parse import quote
 
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.course.items import Item
+from autograd_lab.course.items import Item, avoided
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import feedback, pages, tables
@@ -26,7 +26,7 @@ from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Limits, Result, Run
 from .pages import foreign, plain
-from .similar import Code, Pair, code_of, similar
+from .similar import Code, Pair, Same, code_of, same, similar
 
 NAME = "report.html"
 FEWEST = 5
@@ -156,8 +156,8 @@ class Look:
     says: str
 
 
-def looks(entry: Entry, run: Run | None) -> list[Look]:
-    """The reasons why an instructor should look at a submission."""
+def looks(entry: Entry, run: Run | None, items: Mapping[str, Item]) -> list[Look]:
+    """The reasons why an instructor should look at a submission; `items` by id."""
     found = []
 
     def say(what: str, says: str) -> None:
@@ -181,6 +181,11 @@ def looks(entry: Entry, run: Run | None) -> list[Look]:
             say(MARKS[run.state][2], "in a cell that no item needs")
         if run.dropped:
             say("printed very much", f"{run.dropped:,} characters were not kept")
+    for one in entry.results:
+        answer = run.answers.get(one.item) if run is not None and one.score else None
+        if answer and one.item in items and one.item not in entry.overrides:
+            for how in avoided(items[one.item], answer.outputs):
+                say("avoids the task", f"{one.item}: {how}")
     if entry.notes:
         say("mended", " ".join(entry.notes))
     return found
@@ -214,12 +219,18 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         if stored:
             codes.setdefault(entry.notebook, {})[entry.student] = code_of(stored[0])
             counts[stopped(stored[1])] += 1
-        seen += looks(entry, stored[1] if stored else None)
+        seen += looks(entry, stored[1] if stored else None, items)
     pairs = [
         pair
         for notebook, own in sorted(codes.items())
         if notebook in course.released
         for pair in similar(notebook, own.values(), course.released[notebook])
+    ]
+    alike = [
+        group
+        for notebook, own in sorted(codes.items())
+        if notebook in course.released
+        for group in same(notebook, own.values(), course.released[notebook], _of(course, notebook))
     ]
     who = _Who(links)
     students = {entry.student for entry in entries}
@@ -230,7 +241,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         '<h2 id="beliefs">What to reteach</h2>', _beliefs(entries, items, who),
         '<h2 id="items">Items</h2>', _items(entries, prompts),
         '<h2 id="look">Who needs a look</h2>', _looks(seen, who),
-        '<h2 id="similar">Similar submissions</h2>', _similar(pairs, codes, who),
+        '<h2 id="similar">Similar submissions</h2>', _same(alike, who), _similar(pairs, codes, who),
         *_limits(book, counts),
     ]  # fmt: skip
     return pages.page("Class report", "\n".join(body))
@@ -413,6 +424,39 @@ def _size(amount: int) -> str:
     return f"{amount / 2**30:g} GiB" if amount >= 1 << 30 else f"{amount / 2**20:g} MiB"
 
 
+def _of(course: Course, notebook: str) -> dict[str, str]:
+    """The course's own answers to the items of a notebook."""
+    return {
+        item.id: course.solutions[item.id] for item in course.items[notebook] if item.id in course.solutions
+    }
+
+
+def _same(groups: Sequence[Same], who: _Who) -> str:
+    """The groups with one and the same long answer; "" if there are none."""
+    if not groups:
+        return ""
+    rows = []
+    for group in groups:
+        what = (
+            f"{len(group.students)} handed in the course's own solution"
+            if group.of_the_course
+            else f"{len(group.students)} handed in the same"
+        )
+        rows.append(
+            [
+                _whole(group.item or "own cells"),
+                plain(what),
+                who.all(group.students, 40),
+                plain(group.notebook),
+            ]
+        )
+    about = (
+        "<p>Long answers that differ in names, layout and comments alone. They are listed however alike the class is; that many have one "
+        "points to one source.</p>"
+    )
+    return about + pages.table(["item", "what", "who", "notebook"], rows)
+
+
 def _similar(
     pairs: Sequence[Pair], codes: Mapping[str, Mapping[str, Code]], who: _Who, most: int = 40
 ) -> str:
@@ -422,7 +466,7 @@ def _similar(
         "code has many causes: work in pairs, a shared example. This is where to look, not what happened.</p>"
     )
     if not pairs:
-        return about + "<p>There are none.</p>"
+        return about + "<p>There are no such pairs.</p>"
     parts = [about]
     for pair in pairs[:most]:
         where = ", ".join(item or "own cells" for item in pair.items)

@@ -162,6 +162,6 @@ def _judged(result: Result, item: Item, answer: Answer, verdict: Verdict) -> Res
     result.probe, result.case, result.hidden = name, number, probe.hidden
     if case in answer.lost:
         result.state, result.says = answer.lost[case], STOPPED[answer.lost[case]]
-    elif probe.hidden and not verdict.misconception:
+    elif probe.hidden and all(verdict.says != wrong.says for wrong in item.wrong):
         result.says = f"{probe.category()}: not right."
     return result

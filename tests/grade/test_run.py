@@ -138,7 +138,9 @@ def test_a_notebook_under_anothers_name_needs_a_look(top, tmp_path):
     grade(top, tmp_path / "out", find={"wanted": [c.BOOK]})
     with Gradebook(tmp_path / "out" / gradebook.NAME) as book:
         said = {
-            one.student: (one.what, one.says) for entry in book.entries() for one in report.looks(entry, None)
+            one.student: (one.what, one.says)
+            for entry in book.entries()
+            for one in report.looks(entry, None, {})
         }
     assert said["bob"][0] == "another notebook handed in"
     assert f"holds the cells of {c.OTHER}" in said["bob"][1]

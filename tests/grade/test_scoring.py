@@ -6,9 +6,9 @@ import pytest
 import tiny
 from classroom import course
 
-from autograd_lab.course.items import judge
+from autograd_lab.course.items import Wrong, judge
 from autograd_lab.grade.model import RESULT_STATES, Answer, CellRun, Run
-from autograd_lab.grade.scoring import MARGIN, MOST_MESSAGE, MOST_NAME, bounded, size
+from autograd_lab.grade.scoring import MARGIN, MOST_MESSAGE, MOST_NAME, bounded, score, size
 
 
 def ran(**changes):
@@ -67,6 +67,17 @@ def test_a_known_mistake_of_a_program():
     outputs = {"small(1)": 1, "small(2)": 4, "large(8642097)": 0}
     result = one(ran(a2=Answer("1.2", "given", outputs=outputs)), "1.2")
     assert (result.misconception, result.score) == ("square", 0)  # a program earns what its probes earn
+
+
+def test_a_slip_that_only_a_hidden_case_shows_is_told_of_too():
+    slip = Wrong(
+        "That is too small a number for it.", outputs={"small(1)": 2, "small(2)": 4, "large(8642097)": 0}
+    )
+    item = replace(tiny.ITEMS[tiny.BOOK][1], wrong=[slip])
+    answer = Answer("1.2", "given", outputs=dict(slip.outputs))
+    run = ran(a2=answer)
+    results = score(tiny.job(), run, {tiny.BOOK: [tiny.ITEMS[tiny.BOOK][0], item, tiny.ITEMS[tiny.BOOK][2]]})
+    assert (results[1].says, results[1].hidden) == (slip.says, True)
 
 
 @pytest.mark.parametrize("why", ["timeout", "memory", "died"])

@@ -148,7 +148,6 @@ item(
         "In each turn make two copies of x, nudge one up and one down at place i, and compare f of the two.",
         "(f(up) - f(down)) / (2 * h), collected in a list. `list(x)` copies a list; `up = x` does not.",
     ],
-    equivalent=[],
 )
 
 
@@ -168,7 +167,8 @@ def three_numbers(central_difference):
 def other_functions(central_difference):
     "Other functions, other nudges"
     f = lambda x: math.exp(x[0]) * math.sin(x[1]) - x[0] * x[2] ** 3
-    return [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
+    found = [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
+    return [*found, central_difference(f, [1, 2, 3]), central_difference(lambda x: 7 * x[1], [0.0] * 5, 0.5)]
 
 
 @probe(points=1, hidden=True)
@@ -212,7 +212,7 @@ def central_difference(f, x, h=1e-6):
 
 @wrong(
     "",
-    "The nudges stay in the caller's list: `up = x` gives the same list a second name. Copy it with list(x).",
+    "The nudges stay in the caller's list: a second name for a list is no second list. Copy it with list(x).",
 )
 def central_difference(f, x, h=1e-6):
     gradient = []
@@ -279,7 +279,7 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
-@wrong("", "The list is made anew in each turn of the loop, so only the last slope is left. Make it once, before.", score=1)  # fmt: skip
+@wrong("", "Only the last slope is left. Make the list once, before the loop, and put every slope into it.", score=1)  # fmt: skip
 def central_difference(f, x, h=1e-6):
     for i in range(len(x)):
         gradient, up, down = [], list(x), list(x)
@@ -313,7 +313,7 @@ def central_difference(f, x, h=1e-6):
 
 @wrong(
     "",
-    "x is a list, and Python cannot add the number h to a list. Nudge one element: copy the list, then up[i] += h.",
+    "x is a list, and Python cannot add the number h to a list. Nudge one element, in a copy of the list.",
 )
 def central_difference(f, x, h=1e-6):
     return (f(x + h) - f(x - h)) / (2 * h)
@@ -327,6 +327,17 @@ def central_difference(f, x, h=1e-6):
         up[i] += h
         down[i] -= h
         gradient.append((f(down) - f(up)) / (2 * h))
+    return gradient
+
+
+@wrong("", "You go half of h to each side. A central difference goes the whole h to each side, so that the two are 2 * h apart.", score=2)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h / 2
+        down[i] -= h / 2
+        gradient.append((f(up) - f(down)) / h)
     return gradient
 
 
@@ -345,3 +356,62 @@ def central_difference(f, x, h=1e-6):
     point = np.array(x)
     nudges = h * np.eye(len(x))
     return [(f(list(point + n)) - f(list(point - n))) / (2 * h) for n in nudges]
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    slopes = []
+    for place in range(len(x)):
+        above = [value + h if i == place else value for i, value in enumerate(x)]
+        below = [value - h if i == place else value for i, value in enumerate(x)]
+        slopes += [(f(above) - f(below)) / 2 / h]
+    return slopes
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    """On the caller's list, but every nudge is taken back exactly."""
+    gradient = [0.0] * len(x)
+    for i, old in enumerate(x):
+        x[i] = old + h
+        high = f(x)
+        x[i] = old - h
+        low = f(x)
+        x[i] = old
+        gradient[i] = (high - low) * 0.5 / h
+    return gradient
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    def slopes_from(place):
+        if place == len(x):
+            return []
+        value_up = f([*x[:place], x[place] + h, *x[place + 1 :]])
+        value_down = f([*x[:place], x[place] - h, *x[place + 1 :]])
+        return [(value_up - value_down) / (2 * h), *slopes_from(place + 1)]
+
+    return slopes_from(0)
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    import numpy as np
+
+    table = np.tile(np.array(x, dtype=float), (len(x), 1))
+    step = np.diag([h] * len(x))
+    return [(f(up.tolist()) - f(down.tolist())) / (2 * h) for up, down in zip(table + step, table - step)]
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    import copy
+
+    gradient = {}
+    for i in range(len(x) - 1, -1, -1):
+        up = copy.copy(x)
+        up[i] = up[i] + h
+        down = x[:]
+        down[i] = down[i] - h
+        gradient[i] = f(up) / (2 * h) - f(down) / (2 * h)
+    return [gradient[i] for i in range(len(x))]

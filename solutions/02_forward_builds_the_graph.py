@@ -310,7 +310,8 @@ def build(a, b):
 
 @wrong(
     "M17",
-    "The second a has no history in your sum, so its edge is a dead end. detach cuts it off, and so does a tensor made of its number.",
+    "The second a has no history in your sum, so its edge is a dead end: what you add is a number of a's, not "
+    "a itself.",
 )
 def build(a, b):
     return a * torch.exp(b) + a.detach()
@@ -321,14 +322,15 @@ def build(a, b):
     return torch.exp(a * b) + a
 
 
-@wrong("", "You print the result; the function must hand it back: `return`.")
+@wrong("", "Your function hands nothing back: `return` the result.")
 def build(a, b):
     str(a * torch.exp(b) + a)
 
 
 @wrong(
     "M17",
-    "math.exp gives a plain number, so the history of b ends there. torch.exp is an operation that is recorded.",
+    "What a is multiplied by has no history, so b is not in your graph. Use torch.exp(b) itself: it is "
+    "recorded, and a number taken out of it is not.",
 )
 def build(a, b):
     import math
@@ -348,7 +350,8 @@ def build(a, b):
 
 @wrong(
     "M02",
-    "Nothing here was recorded, so the result has no grad_fn at all: under no_grad, or with the numbers taken out by item().",
+    "Nothing here was recorded, so the result has no grad_fn at all. Compute with a and b themselves, while "
+    "recording is on.",
 )
 def build(a, b):
     with torch.no_grad():
@@ -365,6 +368,45 @@ def build(a, b):
 @right
 def build(a, b):
     return torch.add(torch.mul(a, torch.exp(b)), a)
+
+
+@right
+def build(a, b):
+    product = a.mul(b.exp())
+    result = product.add(a)
+    return result
+
+
+@right
+def build(a, b):
+    def times(left, right):
+        return left * right
+
+    def plus(left, right):
+        return left + right
+
+    return plus(times(a, torch.exp(b)), a)
+
+
+@right
+def build(a, b):
+    return torch.add(a * b.exp(), other=a)
+
+
+@right
+def build(a, b):
+    (first, second) = (a, torch.exp(b))
+    total = first * second
+    for more in [a]:
+        total = total + more
+    return total
+
+
+@right
+def build(a, b):
+    exponential_of_b = torch.exp(b)
+    a_times_exponential = torch.multiply(a, exponential_of_b)
+    return a_times_exponential.__add__(a)
 
 
 # %% [markdown]

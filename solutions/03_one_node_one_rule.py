@@ -227,7 +227,7 @@ item(
         "a / b: 1 / b and -a / b**2. sigmoid with result y: y * (1 - y). leaky: 1 or 0.1.",
         "g multiplies every one of them, also in the branch where leaky has the slope 0.1.",
     ],
-    equivalent=["11: -a -> a"],  # sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both
+    equivalent={"11: -a -> a": "sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both"},
 )
 
 
@@ -255,8 +255,21 @@ def against_autograd(rules):
     divide, smooth, piece = rules
     return [
         [list(divide(g, a, b)), smooth(g, a), piece(g, a)]
-        for g, a, b in [(-1.5, 0.75, -2.5), (0.5, -1.25, 0.4), (0.0, 3.0, 7.0)]
+        for g, a, b in [
+            (-1.5, 0.75, -2.5),
+            (0.5, -1.25, 0.4),
+            (0.0, 3.0, 7.0),
+            (2.0, 1e-9, 1e3),
+            (-40.0, -6.0, 0.01),
+        ]
     ]
+
+
+@look("A rule asks the lab's autograd for the derivative, instead of knowing it.")
+def asks_autograd(rules):
+    with lab.record() as trace:
+        rules[0](3.0, 2.0, 4.0), rules[1](2.0, 0.5), rules[2](3.0, -2.0)
+    return any(event["k"] == "done" for event in trace.events)
 
 
 def _rules(divide=None, smooth=None, piece=None):
@@ -287,9 +300,11 @@ wrong(
     "Your rule of sigmoid leaves out the message g: it gives the local derivative, not the gradient.",
     score=2,
 )(_rules(smooth=lambda g, a: (1 / (1 + math.exp(-a))) * (1 - 1 / (1 + math.exp(-a)))))
-wrong("", "In y * (1 - y) the letter y is the result of sigmoid, not its operand a.", score=2)(
-    _rules(smooth=lambda g, a: g * a * (1 - a))
-)
+wrong(
+    "",
+    "The slope of sigmoid is its result times 1 minus its result. You take the operand a for the result.",
+    score=2,
+)(_rules(smooth=lambda g, a: g * a * (1 - a)))
 wrong("", "Below 0 the line still rises by 0.1: your rule sends nothing there, like relu.", score=2)(
     _rules(piece=lambda g, a: g if a > 0 else 0.0)
 )
@@ -308,7 +323,10 @@ wrong("", "You have the local derivatives, 1 / b and -a / b**2. The message g mu
     _rules(divide=lambda g, a, b: (1 / b, -a / b**2))
 )
 wrong(
-    "", "b * 2 is not b squared, and Python divides and multiplies from left to right: write / b**2.", score=2
+    "",
+    "You divide by b once and multiply by 2. The square is b**2, and Python divides and multiplies from left "
+    "to right.",
+    score=2,
 )(_rules(divide=lambda g, a, b: (g / b, -g * a / b * 2)))
 wrong("", "A division has two operands, so two gradients go back: return a pair, (to a, to b).", score=2)(
     _rules(divide=lambda g, a, b: g / b)
@@ -317,19 +335,25 @@ wrong("", "The two are swapped: first what goes to a, then what goes to b.", sco
     _rules(divide=lambda g, a, b: (-g * a / b**2, g / b))
 )
 wrong(
-    "", "Your rule of sigmoid sends g * y, which is the rule of exp. The factor 1 - y is missing.", score=2
+    "",
+    "Your rule of sigmoid sends the message times the result, which is the rule of exp. The factor 1 minus the "
+    "result is missing.",
+    score=2,
 )(_rules(smooth=lambda g, a: g / (1 + math.exp(-a))))
-wrong("", "exp(-a) / (1 + exp(-a)) is 1 - y alone. Square the denominator, or multiply by y.", score=2)(
-    _rules(smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a)))
-)
 wrong(
     "",
-    "g * a is not the message times a slope: the slope of leaky is 1 or 0.1, and a itself is not in it.",
+    "Your rule of sigmoid sends the message times 1 minus the result. The result itself, as a factor, is missing.",
+    score=2,
+)(_rules(smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a))))
+wrong(
+    "",
+    "Your rule of leaky multiplies the message by a. Its slope is 1 or 0.1, and a itself is not in it.",
     score=2,
 )(_rules(piece=lambda g, a: g * a if a > 0 else 0.1 * g * a))
 wrong(
     "",
-    "Whether leaky let the number through was decided by a in the forward run, not by the sign of the message g.",
+    "At 0 and below you send the whole message, as if the number had been let through. Whether it was, a has "
+    "decided in the forward run.",
     score=2,
 )(_rules(piece=lambda g, a: g if g > 0 else 0.1 * g))
 right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))
@@ -338,3 +362,76 @@ right(
         smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a)) ** 2, piece=lambda g, a: [0.1, 1][a > 0] * g
     )
 )
+
+
+def _quotient(g, a, b):
+    to_a = g * (1.0 / b)
+    to_b = to_a * (-a / b)
+    return [to_a, to_b]
+
+
+def _logistic(g, a):
+    def value_at(number):
+        return 1 / (1 + math.exp(-number))
+
+    return g * value_at(a) * value_at(-a)
+
+
+def _bent(g, a):
+    if a <= 0:
+        return g / 10
+    return g
+
+
+right(_rules(divide=_quotient, smooth=_logistic, piece=_bent))
+right(
+    _rules(
+        smooth=lambda g, a: g * (1 - math.tanh(a / 2) ** 2) / 4,
+        piece=lambda g, a: g * max(0.1, float(a > 0)),
+        divide=lambda g, a, b: (g / b, -(g / b) * (a / b)),
+    )
+)
+right(
+    _rules(
+        smooth=lambda g, a: g / (math.exp(a) + 2 + math.exp(-a)),
+        piece=lambda g, a: g * (1.0 if a > 0 else 0.1),
+        divide=lambda g, a, b: (g * b / b**2, g * -a / (b * b)),
+    )
+)
+
+
+def _with_arrays(g, a):
+    result = np.reciprocal(1 + np.exp(-np.float64(a)))
+    return float(g * result * (1 - result))
+
+
+right(
+    _rules(
+        divide=lambda g, a, b: np.array([g / b, -g * a / b**2]),
+        smooth=_with_arrays,
+        piece=lambda g, a: np.where(np.array(a) > 0, g, 0.1 * g),
+    )
+)
+
+
+def _by_names(g, a, b):
+    numerator, denominator, message = a, b, g
+    slope_of_numerator = 1 / denominator
+    slope_of_denominator = -numerator / math.pow(denominator, 2)
+    return tuple(message * slope for slope in (slope_of_numerator, slope_of_denominator))
+
+
+right(_rules(divide=_by_names, piece=lambda g, a: {True: 1.0, False: 0.1}[a > 0] * g))
+
+
+def _asked(formula):
+    def rule(g, *numbers):
+        operands = [torch.tensor(number, dtype=torch.float64, requires_grad=True) for number in numbers]
+        found = torch.autograd.grad(g * formula(*operands), operands)
+        return [one.item() for one in found] if len(found) > 1 else found[0].item()
+
+    return rule
+
+
+avoiding(_rules(divide=_asked(lambda a, b: a / b)))
+avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where(a > 0, a, 0.1 * a))))

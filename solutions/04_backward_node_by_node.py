@@ -407,7 +407,7 @@ item(
         "Keep a list of ready nodes. Take one, ask its rule, add each result to the input's .grad, and count down.",
         "An input joins the list when its count reaches zero. Do not call yourself for the inputs: that goes down every path.",
     ],
-    equivalent=["4: 0 -> 1"],
+    equivalent={"4: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there"},
 )
 
 
@@ -517,8 +517,10 @@ def random_graphs(backward):
             i, j = len(nodes) - 1 - rng.integers(4 if len(nodes) > 3 else 3, size=2)
             nodes.append((mul if rng.random() < 0.5 else add)(nodes[i], nodes[j]))
         backward(nodes[-1])
-        found.append([n.grad for n in nodes[:3]])
-    return found
+        found.append([n.grad for n in nodes])
+    alone = Node(5.0)
+    backward(alone)
+    return [*found, alone.grad]
 
 
 @probe(points=1, hidden=True)
@@ -605,6 +607,31 @@ def backward(root):
     for node in order:
         for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
             x.grad += g
+
+
+@wrong(
+    "M08",
+    "The gradients are right where the graph ends. But the task asks for those of every node, also in between: that is not PyTorch, where "
+    "only leaves keep theirs.",
+    score=4,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    total = {root: 1.0}
+    root.grad = 1.0
+    for node in reversed(order):
+        for x, g in zip(node.inputs, node.rule(total[node]) if node.inputs else []):
+            total[x] = total.get(x, 0.0) + g
+            if not x.inputs:
+                x.grad += g
 
 
 @wrong("", "Every path is followed to its end with its own product. The gradients are right, but the number of paths doubles "
@@ -705,7 +732,7 @@ def backward(root):
             stack.append(x)
 
 
-@wrong("", "The rule already multiplies by what arrives: rule(g) with g = node.grad. Multiplied again, the gradient counts twice.")  # fmt: skip
+@wrong("", "The rule multiplies by what it is asked with, node.grad. Multiplied again, the gradient counts twice.")  # fmt: skip
 def backward(root):
     waiting, stack = {root: 0}, [root]
     while stack:
@@ -790,3 +817,120 @@ def backward(root):
             count[x] -= 1
             if not count[x]:
                 queue.append(x)
+
+
+@right
+def backward(root):
+    """By levels: a node's is one more than the highest of those that use it."""
+    level, todo = {root: 0}, [root]
+    while todo:
+        node = todo.pop()
+        for x in node.inputs:
+            if level.get(x, -1) < level[node] + 1:
+                level[x] = level[node] + 1
+                todo.append(x)
+    root.grad = 1.0
+    for node in sorted(level, key=level.get):
+        if node.inputs:
+            for x, g in zip(node.inputs, node.rule(node.grad)):
+                x.grad += g
+
+
+@right
+def backward(root):
+    import sys
+
+    def order_of(node, seen, order):
+        seen.add(node)
+        for x in node.inputs:
+            if x not in seen:
+                order_of(x, seen, order)
+        order.append(node)
+        return order
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        order = order_of(root, set(), [])
+    finally:
+        sys.setrecursionlimit(before)
+    root.grad = 1.0
+    while order:
+        node = order.pop()
+        for place in range(len(node.inputs)):
+            if place == 0:
+                sent = node.rule(node.grad)
+            node.inputs[place].grad += sent[place]
+
+
+@right
+def backward(root):
+    def all_nodes_behind(start):
+        found, frontier = [start], [start]
+        while frontier:
+            frontier = list(dict.fromkeys(x for node in frontier for x in node.inputs if x not in set(found)))
+            found += frontier
+        return found
+
+    def count_users(nodes):
+        number = {id(node): 0 for node in nodes}
+        for node in nodes:
+            for x in node.inputs:
+                number[id(x)] += 1
+        return number
+
+    def deliver(node, outstanding, ready):
+        messages = node.rule(node.grad) if node.rule is not None else []
+        for receiver, message in zip(node.inputs, messages):
+            receiver.grad = receiver.grad + message
+            outstanding[id(receiver)] -= 1
+            if outstanding[id(receiver)] == 0:
+                ready.append(receiver)
+
+    outstanding = count_users(all_nodes_behind(root))
+    root.grad, ready = 1.0, [root]
+    while ready:
+        deliver(ready.pop(0), outstanding, ready)
+
+
+@right
+def backward(root):
+    """The sums in a dict first, and into .grad at the end."""
+    import graphlib
+
+    users, todo = {}, [root]
+    while todo:
+        node = todo.pop()
+        if node not in users:
+            users[node] = node.inputs
+            todo.extend(node.inputs)
+    sums = dict.fromkeys(users, 0.0)
+    sums[root] = 1.0
+    for node in reversed(list(graphlib.TopologicalSorter(users).static_order())):
+        for x, g in zip(node.inputs, node.rule(sums[node]) if node.inputs else ()):
+            sums[x] += g
+    for node, total in sums.items():
+        node.grad = total
+
+
+@right
+def backward(root):
+    """Pulling: a node asks for what each of its users sends, when all of them are done."""
+    users, nodes, i = {root: []}, [root], 0
+    while i < len(nodes):
+        for place, x in enumerate(nodes[i].inputs):
+            if x not in users:
+                users[x] = []
+                nodes.append(x)
+            users[x].append((nodes[i], place))
+        i += 1
+    sent, open_nodes = {}, list(nodes)
+    while open_nodes:
+        rest = []
+        for node in open_nodes:
+            if all(user in sent for user, _ in users[node]):
+                node.grad = 1.0 if node is root else sum(sent[user][place] for user, place in users[node])
+                sent[node] = node.rule(node.grad) if node.inputs else []
+            else:
+                rest.append(node)
+        open_nodes = rest

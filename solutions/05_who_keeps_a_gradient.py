@@ -235,7 +235,7 @@ item(
         "The accumulator adds up the gradients of all turns. One line must empty it.",
         "`w.grad = None` before loss.backward(), in every turn.",
     ],
-    equivalent=["6: w - 3 -> 3 - w"],  # the square is the same
+    equivalent={"6: w - 3 -> 3 - w": "the square is the same"},
 )
 
 
@@ -264,7 +264,8 @@ def the_same_parameter(learn):
     "It is still the same leaf afterwards, and has moved"
     w = torch.tensor(-2.0, requires_grad=True)
     values = learn(w, 4, 0.3)
-    return [w.is_leaf, w.requires_grad, w.item(), values[-1]]
+    found = [w.is_leaf, w.requires_grad, w.item(), values[-1]]
+    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item()]
 
 
 @wrong(
@@ -317,7 +318,8 @@ def learn(w, turns, lr):
 
 @wrong(
     "M15",
-    "w = w - ... makes a new tensor and gives it the name w: the parameter itself has not moved.",
+    "The parameter itself has not moved: your steps went into new tensors. Under no_grad write into w itself: "
+    "w -= ...",
     score=3,
 )
 def learn(w, turns, lr):
@@ -349,7 +351,7 @@ def learn(w, turns, lr):
 
 @wrong(
     "",
-    "At the update w.grad is None: there is no gradient to follow. Clear it before backward, not between backward and the update.",
+    "At the update there is None instead of a gradient to follow. Clear first, then call backward, then update.",
 )
 def learn(w, turns, lr):
     values = []
@@ -396,8 +398,8 @@ def learn(w, turns, lr):
 
 @wrong(
     "M15",
-    "w = w - ... made a new tensor and called it w. It is not a leaf, so in the second turn its .grad is None. Write into "
-    "the old one, under no_grad.",
+    "In the second turn .grad is None: what you call w then is not the leaf of the beginning, but a tensor "
+    "computed from it. Write into the old one, under no_grad.",
 )
 def learn(w, turns, lr):
     values = []
@@ -407,6 +409,19 @@ def learn(w, turns, lr):
         loss.backward()
         w = w - lr * w.grad
         values.append(w.item())
+    return values
+
+
+@wrong("", "These are the values before each turn. Note the number after the update.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        values.append(w.item())
+        loss = (w - 3) ** 2
+        w.grad = None
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
     return values
 
 
@@ -429,5 +444,66 @@ def learn(w, turns, lr):
         (g,) = torch.autograd.grad((w - 3) ** 2, w)
         with torch.no_grad():
             w.sub_(lr * g)
+        values.append(w.item())
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        if w.grad is not None:
+            w.grad.zero_()
+        loss = (w - 3) ** 2
+        loss.backward()
+        w.data -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    def one_turn():
+        squared_distance = torch.square(w - 3)
+        w.grad = None
+        squared_distance.backward()
+        with torch.no_grad():
+            w.add_(w.grad, alpha=-lr)
+        return float(w)
+
+    return [one_turn() for _ in range(turns)]
+
+
+@right
+def learn(w, turns, lr):
+    """No loop: a call for each turn."""
+    if turns == 0:
+        return []
+    w.grad = None
+    ((w - 3) * (w - 3)).backward()
+    with torch.no_grad():
+        w.copy_(w - lr * w.grad)
+    return [w.item(), *learn(w, turns - 1, lr)]
+
+
+@right
+@torch.no_grad()
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        with torch.enable_grad():
+            gradient = torch.autograd.grad((3 - w).pow(2), [w])[0]
+        w -= gradient * lr
+        values += [w.detach().clone()]
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    """The slope by hand: 2 * (w - 3)."""
+    values = []
+    while len(values) < turns:
+        with torch.no_grad():
+            w -= lr * 2 * (w - 3)
         values.append(w.item())
     return values

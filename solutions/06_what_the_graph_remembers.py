@@ -73,6 +73,18 @@ item(
             "M02",
             "Nothing waits for backward here: a node is made, and saves what its rule needs, as soon as its line runs.",
         ),
+        wrong_answer(
+            55,
+            "",
+            "x and w are both 55 numbers, and what tanh keeps is missing. w is not kept: it would only be needed for the gradient of x. "
+            "tanh keeps its result, 24 numbers.",
+        ),
+        wrong_answer(
+            112,
+            "",
+            "24 three times: p and s are not kept. The rule of tanh is written with its result t, and the sum has no number of the "
+            "forward run in its rule.",
+        ),
         wrong_answer(24, "", "The product keeps x, 40 numbers: the gradient of w is x^T g."),
         wrong_answer(39, "", "It is x that is kept, not w: the gradient of w is x^T g."),
     ],
@@ -224,6 +236,9 @@ item(
         "The value of h must go on, its history must not.",
         "Use h.detach() where the next turn begins.",
     ],
+    equivalent={
+        "10: w.grad.item() -> w.grad": "a tensor with one number is taken for the number, and each turn has its own"
+    },
 )
 
 
@@ -251,11 +266,12 @@ def nothing_is_dragged_along(train):
         if event["k"] == "done":
             passes.append(count)
             count = 0
-    return [len(set(passes)), len(passes), grads[-1]]
+    return [len(set(passes)), len(passes), grads[-1], train(w, [0.4, -0.3]), train(w, [])]
 
 
-@wrong("M14", "The charm hides the error, but each turn's gradient now comes from all turns before as well, and the work grows. "
-       "Cut the state loose instead.")  # fmt: skip
+@wrong("M14",
+    "No error any more, but each turn's gradient now comes from all turns before as well, and the work grows. "
+    "Cut the state loose instead.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -283,7 +299,9 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "You cut h off from w before this turn's loss is computed: then no path leads back to w. Cut it where the next turn begins.")  # fmt: skip
+@wrong("M16",
+    "No path leads from this turn's loss back to w: h must be computed with w, and keep its history until "
+    "backward. Cut it where the next turn begins.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -295,7 +313,9 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "In the first turn already no gradient reaches w: w.grad is None. Call backward on this turn's loss, and cut only the old state h loose.")  # fmt: skip
+@wrong("M16",
+    "In the first turn already there is no gradient to read: .grad is None. Call backward on this turn's loss, "
+    "read w.grad, and cut only the old state h loose.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -308,8 +328,9 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "requires_grad_(False) is for leaves, and h was computed, so it refuses. What gives you the value without its "
-       "history is h.detach().")  # fmt: skip
+@wrong("M16",
+    "Only a leaf's flag can be changed, and h was computed. What gives you the value without its history is "
+    "h.detach().")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -379,6 +400,73 @@ def train(w, xs):
         (g,) = torch.autograd.grad(h**2, w)
         grads.append(float(g))
         value = h.item()
+    return grads
+
+
+@right
+def train(w, xs):
+    grads, state = [], torch.tensor(0.5)
+    for x in xs:
+        before = state.clone().detach()
+        state = (before * w + x).tanh()
+        w.grad = None
+        torch.square(state).backward()
+        grads.append(float(w.grad))
+    return grads
+
+
+@right
+def train(w, xs):
+    def turn(number, x):
+        new = torch.tanh(w * torch.tensor(number) + x)
+        loss = new * new
+        w.grad = None
+        loss.backward()
+        return new.item(), w.grad.item()
+
+    state, grads = 0.5, []
+    for x in xs:
+        state, slope = turn(state, x)
+        grads.append(slope)
+    return grads
+
+
+@right
+def train(w, xs, h=0.5):
+    """A turn, and a call for the rest."""
+    if not xs:
+        return []
+    new = torch.tanh(w * h + xs[0])
+    (slope,) = torch.autograd.grad(new * new, w)
+    return [slope.item(), *train(w, xs[1:], float(new.detach()))]
+
+
+@right
+def train(w, xs):
+    grads = []
+    h = torch.tensor(0.5)
+    for x in xs:
+        h = torch.tanh(w * h + x)
+        loss = h * h
+        w.grad = None
+        loss.backward()
+        grads.append(w.grad.clone())
+        h.detach_()
+    return grads
+
+
+@right
+def train(w, xs):
+    grads = []
+    hidden_state = torch.tensor(0.5)
+    for input_number in xs:
+        with torch.no_grad():
+            previous_state = hidden_state + 0
+        hidden_state = torch.tanh(torch.add(torch.mul(w, previous_state), input_number))
+        if w.grad is not None:
+            w.grad.zero_()
+        hidden_state.pow(2).backward()
+        grads.append(w.grad.item())
     return grads
 
 

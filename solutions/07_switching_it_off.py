@@ -317,18 +317,22 @@ def one_without_a_gradient(step):
     p, _ = two()
     unused = torch.tensor(7.0, requires_grad=True)
     step([unused, p], 0.25)
-    return [unused.detach(), p.detach()]
+    return [unused.detach(), unused.grad, p.detach()]
 
 
-@wrong("M15", "The gradient is cleared, but the parameter in the list has not moved. p = p - ... would only make a new tensor: write into the "
-    "old one, p -= ..., wherever there is a gradient.")  # fmt: skip
+@wrong("M15",
+    "The parameters in the list have not moved, and new tensors do not help: write into the old ones, p -= "
+    "..., wherever there is a gradient.")  # fmt: skip
 def step(parameters, lr):
     for p in parameters:
         p = p - lr * p.grad
         p.grad = None
 
 
-@wrong("M15", "Under no_grad the new tensor is made without a record, but it is still a new tensor. Write into the old one.", score=1)  # fmt: skip
+@wrong("M15",
+
+    "The gradients are gone, and the parameters are where they were: nothing has been written into them. p -= "
+    "... does that.", score=1)  # fmt: skip
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:
@@ -377,8 +381,7 @@ def step(parameters, lr):
                 p.grad = None
 
 
-@wrong("", "`if p.grad:` asks whether its numbers are true, and several numbers have no answer to that. Ask whether there is a "
-       "gradient: p.grad is not None.", score=0.5)  # fmt: skip
+@wrong("", "Whether several numbers are true has no answer. Ask whether there is a gradient: p.grad is not None.", score=0.5)  # fmt: skip
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:
@@ -400,7 +403,8 @@ def step(parameters, lr):
 
 @wrong(
     "M16",
-    "requires_grad_(False) lets you write, but the parameter is frozen from then on: the next backward gives it nothing.",
+    "The parameter is frozen from then on: it no longer requires grad, and the next backward gives it nothing. "
+    "Under no_grad you may write without that.",
     score=2,
 )
 def step(parameters, lr):
@@ -409,6 +413,20 @@ def step(parameters, lr):
             g = p.grad
             p.requires_grad_(False)
             p -= lr * g
+            p.grad = None
+
+
+@wrong(
+    "M11",
+    "A parameter without a gradient is passed over. The step does not end there: those that come after it have their own.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is None:
+                break
+            p -= lr * p.grad
             p.grad = None
 
 
@@ -427,6 +445,60 @@ def step(parameters, lr):
             continue
         p.sub_(lr * p.grad)
         p.grad = None
+
+
+@right
+def step(parameters, lr):
+    for parameter in parameters:
+        if parameter.grad is None:
+            continue
+        parameter.data = parameter.data - lr * parameter.grad
+        parameter.grad = None
+
+
+@right
+@torch.no_grad()
+def step(parameters, lr):
+    for p in [p for p in parameters if p.grad is not None]:
+        p.sub_(p.grad * lr)
+        p.grad = None
+
+
+@right
+def step(parameters, lr):
+    def move(parameter):
+        with torch.no_grad():
+            parameter.add_(parameter.grad, alpha=-lr)
+
+    with_gradient = list(filter(lambda parameter: parameter.grad is not None, parameters))
+    for parameter in with_gradient:
+        move(parameter)
+    for parameter in with_gradient:
+        parameter.grad = None
+
+
+@right
+def step(parameters, lr):
+    if not parameters:
+        return
+    first, *others = parameters
+    if first.grad is not None:
+        with torch.no_grad():
+            first.copy_(first - lr * first.grad)
+        first.grad = None
+    step(others, lr)
+
+
+@right
+def step(parameters, lr):
+    i = 0
+    while i < len(parameters):
+        p, g = parameters[i], parameters[i].grad
+        p.grad = None
+        if g is not None:
+            with torch.no_grad():
+                p[...] = p - g * lr
+        i += 1
 
 
 # %% [markdown]
@@ -506,7 +578,7 @@ def trained_on(backward_frozen):
     return [p.detach() for p in parameters]
 
 
-@wrong("M16", "no_grad around the layer, and detach behind it, cut the way through it: first gets nothing either. Leave out the layer's own parameters only.")  # fmt: skip
+@wrong("M16", "The way back through middle is cut: first gets nothing either. Leave out the layer's own parameters only.")  # fmt: skip
 def backward_frozen(first, middle, last, x):
     h = torch.tanh(first(x))
     with torch.no_grad():
@@ -514,21 +586,26 @@ def backward_frozen(first, middle, last, x):
     last(h).sum().backward()
 
 
-@wrong("M16", "Frozen from now on, but the way through it is cut as well: detach took first out. The flag of the parameters is enough.", score=0.5)  # fmt: skip
+@wrong("M16", "Frozen from now on, but the way to first is cut as well. The flag of the parameters is enough.", score=0.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     h = torch.tanh(middle(torch.tanh(first(x)).detach()))
     last(h).sum().backward()
 
 
-@wrong("M16", "eval switches dropout and batch norm, not gradients: the parameters of middle learn on.")
+@wrong(
+    "M16",
+    "middle is in evaluation mode now, which switches dropout and batch norm, not gradients: its parameters "
+    "learn on.",
+)
 def backward_frozen(first, middle, last, x):
     middle.eval()
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "The parameters of middle still get gradients: nothing has frozen them. The flag sits on each parameter, and "
-       "`middle.requires_grad = False` would only give the layer an attribute that nobody reads. Call middle.requires_grad_(False).")  # fmt: skip
+@wrong("",
+    "The parameters of middle still get gradients: nothing has frozen them. The flag sits on each parameter, "
+    "not on the layer; middle.requires_grad_(False) sets it on all of them.")  # fmt: skip
 def backward_frozen(first, middle, last, x):
     middle.requires_grad = False
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
@@ -568,7 +645,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).mean().backward()
 
 
-@wrong("M16", "Under no_grad nothing at all is recorded, so backward has nowhere to start. Freeze leaves, not a stretch of time.")  # fmt: skip
+@wrong("M16", "Nothing at all was recorded, so backward has nowhere to start. Freeze leaves, not a stretch of time.")  # fmt: skip
 def backward_frozen(first, middle, last, x):
     with torch.no_grad():
         loss = last(torch.tanh(middle(torch.tanh(first(x))))).sum()
@@ -577,8 +654,7 @@ def backward_frozen(first, middle, last, x):
 
 @wrong(
     "",
-    "No layer got a gradient: either backward was not called, or not on this sum (item() and tensor(...) give a number without "
-    "history).",
+    "No layer got a gradient: either backward was not called, or not on this sum with its history.",
     score=0.5,
 )
 def backward_frozen(first, middle, last, x):
@@ -603,3 +679,49 @@ def backward_frozen(first, middle, last, x):
     middle.weight.requires_grad_(False)
     middle.bias.requires_grad_(False)
     y.backward(torch.ones_like(y))
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    for _, p in middle.named_parameters():
+        p.requires_grad_(False)
+    torch.sum(last(middle(first(x).tanh()).tanh())).backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    def freeze(layer):
+        layer.weight.requires_grad = False
+        layer.bias.requires_grad = False
+
+    freeze(middle)
+    activation = x
+    for layer in (first, middle):
+        activation = torch.tanh(layer(activation))
+    output = last(activation)
+    output.sum().backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    y = last(torch.tanh(middle(torch.tanh(first(x))))).sum()
+    learning = [*first.parameters(), *last.parameters()]
+    for p, g in zip(learning, torch.autograd.grad(y, learning)):
+        p.grad = g if p.grad is None else p.grad + g
+    middle.requires_grad_(False)
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    net = torch.nn.Sequential(first, torch.nn.Tanh(), middle, torch.nn.Tanh(), last)
+    net[2].requires_grad_(False)
+    net(x).sum().backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    hidden = torch.tanh(first(x))
+    hidden = torch.tanh(hidden @ middle.weight.detach().T + middle.bias.detach())
+    last(hidden).sum().backward()
+    for p in middle.parameters():
+        p.requires_grad_(False)

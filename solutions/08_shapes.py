@@ -223,7 +223,23 @@ def a_column(unbroadcast, rows, columns):
     return unbroadcast(g, (rows, 1))
 
 
-@probe(points=1, hidden=True, cases=[((3, 1),), ((2, 1, 4),), ((1, 1),), ((),), ((2, 3, 4),)])
+@probe(
+    points=1,
+    hidden=True,
+    cases=[
+        ((3, 1),),
+        ((2, 1, 4),),
+        ((1, 1),),
+        ((),),
+        ((2, 3, 4),),
+        ((4,),),
+        ((1,),),
+        ((1, 4),),
+        ((2, 1, 1),),
+        ((1, 3, 4),),
+        ((1, 1, 1),),
+    ],
+)
 def deeper(unbroadcast, shape):
     "A message with three dimensions"
     return unbroadcast(torch.arange(24.0).reshape(2, 3, 4), tuple(shape))
@@ -238,6 +254,16 @@ def against_autograd(unbroadcast):
         g = torch.tensor(np.random.default_rng(8).integers(1, 50, whole).astype("float32"))
         found.extend([unbroadcast(g, left), unbroadcast(g, right)])
     return found
+
+
+@look("The sums are left to the lab's autograd, whose work the function should do.")
+def asks_autograd(unbroadcast):
+    with lab.record() as trace:
+        (
+            unbroadcast(torch.arange(6.0).reshape(2, 3), (3,)),
+            unbroadcast(torch.arange(6.0).reshape(2, 3), (2, 1)),
+        )
+    return any(event["k"] == "done" for event in trace.events)
 
 
 @wrong(
@@ -320,7 +346,8 @@ def unbroadcast(g, shape):
 
 @wrong(
     "",
-    "reshape only rearranges the numbers, and there are more of them than places. Those that share a place must be summed.",
+    "Rearranging the numbers is not enough: there are more of them than places. Those that share a place must "
+    "be summed.",
 )
 def unbroadcast(g, shape):
     return g.reshape(shape)
@@ -350,6 +377,72 @@ def unbroadcast(g, shape):
     padded = (1,) * lead + tuple(shape)
     dims = tuple(i for i, size in enumerate(padded) if size == 1)
     return (g.sum(dims, keepdim=True) if dims else g).reshape(shape)
+
+
+@right
+def unbroadcast(g, shape):
+    if tuple(g.shape) == tuple(shape):
+        return g
+    if len(g.shape) > len(shape):
+        return unbroadcast(g.sum(0), shape)
+    dim = next(i for i, size in enumerate(shape) if size != g.shape[i])
+    return unbroadcast(g.sum(dim, keepdim=True), shape)
+
+
+@right
+def unbroadcast(g, shape):
+    letters = "abcdefgh"[: len(g.shape)]
+    lead = len(letters) - len(shape)
+    kept = "".join(letter for letter, size in zip(letters[lead:], shape) if size != 1)
+    return torch.einsum(f"{letters}->{kept}", g).reshape(shape)
+
+
+@avoiding
+def unbroadcast(g, shape):
+    """Let autograd do it: the gradient of a broadcast sum."""
+    tensor = torch.zeros(tuple(shape), requires_grad=True)
+    (tensor + torch.zeros(tuple(g.shape))).backward(g)
+    return tensor.grad
+
+
+@right
+def unbroadcast(g, shape):
+    import numpy as np
+
+    numbers = g.numpy()
+    lead = numbers.ndim - len(shape)
+    stretched = tuple(lead + i for i, size in enumerate(shape) if size == 1)
+    summed = np.sum(numbers, axis=tuple(range(lead)) + stretched)
+    return torch.tensor(summed.reshape(shape))
+
+
+@right
+def unbroadcast(g, shape):
+    """Number by number."""
+    import itertools
+
+    own = (1,) * (len(g.shape) - len(shape)) + tuple(shape)
+    result = torch.zeros(own)
+    for place in itertools.product(*map(range, g.shape)):
+        home = tuple(0 if size == 1 else i for i, size in zip(place, own))
+        result[home] += g[place]
+    return result.reshape(tuple(shape))
+
+
+@right
+def unbroadcast(g, shape):
+    def remove_leading_dimensions(message, wanted):
+        extra = message.dim() - wanted
+        return message.sum(dim=list(range(extra))) if extra else message
+
+    def shrink(message, dimension):
+        return message.sum(dimension).unsqueeze(dimension)
+
+    message = remove_leading_dimensions(g, len(shape))
+    for dimension in reversed(range(len(shape))):
+        if shape[dimension] == 1 and message.shape[dimension] > 1:
+            message = shrink(message, dimension)
+    return message
 
 
 # %% [markdown]
@@ -397,7 +490,12 @@ item(
         "The mean of a piece divides by the rows of the piece; the mean of the batch divides by all rows.",
         "Weigh each piece by its share of the rows: loss = ... * len(rows) / len(x).",
     ],
-    equivalent=["7: rows @ w - targets -> targets - rows @ w"],  # the square is the same
+    equivalent={
+        "7: rows @ w - targets -> targets - rows @ w": "the square is the same",
+        "5: x -> y": "x has as many rows as y",
+        "7: x -> y": "x has as many rows as y",
+        "7: rows -> targets (2)": "a piece has as many rows as targets",
+    },
 )
 
 
@@ -418,18 +516,33 @@ def equal_pieces(batch_gradient, rows, size):
 
 @probe(points=0.5)
 def rows_at_a_time(batch_gradient):
-    "Six rows, 2 at a time: after how many rows each gradient reaches w, and what comes of it"
-    w, x, y = problem(6)
-    rows, reached = [0], []
+    "Six rows, 2 at a time: the gradient, and whether graphs of more than 2 rows waited for backward at once"
+    w, _, _ = problem(6)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    told = np.column_stack(
+        [x, x @ w.detach().numpy() - y]
+    )  # the numbers by which a row is known: its own, and its error
+    waiting, most, on_the_way_back = set(), [0], [False]
 
     def pack(saved):
-        rows[0] += len(saved) if saved.dim() == 2 else 0
+        if on_the_way_back[0]:
+            waiting.clear()
+        on_the_way_back[0] = False
+        numbers = np.abs(np.asarray(saved.detach().tolist()).ravel())
+        waiting.update(
+            row for row in range(6) if np.isclose(numbers[:, None], np.abs(told[row]), 1e-9, 0).any()
+        )
+        most[0] = max(most[0], len(waiting))
         return saved
 
-    w.register_hook(lambda g: reached.append(rows[0]))
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
-        found = batch_gradient(w, x, y, 2)
-    return [reached, found]
+    def unpack(saved):
+        on_the_way_back[0] = True
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        found = batch_gradient(w, torch.tensor(x), torch.tensor(y), 2)
+    return {"gradient": found, "more than 2 rows at once": most[0] > 2}
 
 
 @probe(points=1, hidden=True, cases=[(4,), (3,), (6,)])
@@ -604,3 +717,87 @@ def batch_gradient(w, x, y, size):
         (g,) = torch.autograd.grad(((rows @ w - targets) ** 2).mean(), w)
         total = total + g * len(rows)
     return total / len(x)
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """Row by row within a piece."""
+    w.grad = None
+    for start in range(0, len(x), size):
+        total = 0
+        for i in range(start, min(start + size, len(x))):
+            total = total + (x[i] @ w - y[i]) ** 2
+        (total / len(x)).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """Columns: w as a matrix of one column, y as well."""
+    w.grad = None
+    y = y.reshape(-1, 1)
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        error = rows @ w.reshape(-1, 1) - targets
+        loss = (error**2).sum() / len(x)
+        loss.backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    n = x.shape[0]
+    for rows, targets in zip(torch.split(x, size), torch.split(y, size)):
+        guess = torch.einsum("nk,k->n", rows, w)
+        error = guess - targets
+        (torch.einsum("n,n->", error, error) / n).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """The row as its own loop, one backward for each row: fewer than `size` wait at a time."""
+    w.grad = None
+    for row, target in zip(x, y):
+        error = sum(row[k] * w[k] for k in range(len(w))) - target
+        (error * error / len(x)).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    def gradient_of_the_rest(start):
+        if start >= len(x):
+            return torch.zeros_like(w)
+        rows, targets = x[start : start + size], y[start : start + size]
+        (own,) = torch.autograd.grad((rows @ w - targets).pow(2).sum() / len(x), w)
+        return own + gradient_of_the_rest(start + size)
+
+    return gradient_of_the_rest(0).detach()
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """With a copy of w, and the loss of torch.nn."""
+    copy_of_w = w.detach().clone().requires_grad_()
+    first = 0
+    while first < len(x):
+        rows_of_this_piece = x[first : first + size]
+        targets_of_this_piece = y[first : first + size]
+        prediction = (rows_of_this_piece * copy_of_w).sum(1)
+        loss = torch.nn.functional.mse_loss(prediction, targets_of_this_piece, reduction="sum")
+        (loss / len(y)).backward()
+        first += size
+    return copy_of_w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    """The gradient by hand, without a graph."""
+    gradient = torch.zeros_like(w)
+    with torch.no_grad():
+        for start in range(0, len(x), size):
+            rows, targets = x[start : start + size], y[start : start + size]
+            gradient += 2 * rows.T @ (rows @ w - targets) / len(x)
+    return gradient

@@ -291,6 +291,13 @@ def narrow_matrices(matmul_rule, n, k, m):
     return list(matmul_rule(*numbers(3, (n, m), (n, k), (k, m))))
 
 
+@look("The lab's autograd differentiates the product, instead of the rule.")
+def asks_autograd(matmul_rule):
+    with lab.record() as trace:
+        matmul_rule(*numbers(4, (2, 4), (2, 3), (3, 4)))
+    return any(event["k"] == "done" for event in trace.events)
+
+
 @wrong(
     "",
     "In the rule of a product of numbers the factors swap, and nothing else. For matrices the other factor must be transposed "
@@ -363,6 +370,57 @@ def matmul_rule(G, X, W):
     return (W @ G.T).T, (G.T @ X).T
 
 
+@right
+def matmul_rule(G, X, W):
+    return torch.matmul(G, W.transpose(0, 1)), torch.matmul(X.transpose(0, 1), G)
+
+
+@right
+def matmul_rule(G, X, W):
+    (n, k), m = X.shape, W.shape[1]
+    to_X, to_W = torch.zeros_like(X), torch.zeros_like(W)
+    for i in range(n):
+        for j in range(m):
+            for inner in range(k):
+                to_X[i, inner] += G[i, j] * W[inner, j]
+                to_W[inner, j] += G[i, j] * X[i, inner]
+    return to_X, to_W
+
+
+@right
+def matmul_rule(G, X, W):
+    import numpy as np
+
+    g, x, w = (np.asarray(t.tolist()) for t in (G, X, W))
+    return g.dot(w.T), np.dot(x.T, g)
+
+
+@right
+def matmul_rule(G, X, W):
+    to_X = (G[:, None, :] * W[None, :, :]).sum(2)
+    to_W = (X[:, :, None] * G[:, None, :]).sum(0)
+    return [to_X, to_W]
+
+
+@right
+def matmul_rule(G, X, W):
+    def message_for_the_left_factor(message, right_factor):
+        return torch.stack([right_factor @ row for row in message])
+
+    def message_for_the_right_factor(message, left_factor):
+        outer_products = [torch.outer(row, sent) for row, sent in zip(left_factor, message)]
+        return sum(outer_products[1:], outer_products[0])
+
+    return message_for_the_left_factor(G, W), message_for_the_right_factor(G, X)
+
+
+@avoiding
+def matmul_rule(G, X, W):
+    X, W = X.clone().requires_grad_(), W.clone().requires_grad_()
+    (X @ W).backward(G)
+    return X.grad, W.grad
+
+
 # %% [markdown]
 # ## 09.5 · The Jacobian, row by row (2 points)
 #
@@ -398,6 +456,10 @@ item(
         "torch.autograd.grad(y, x, v) returns a tuple with one gradient and leaves x.grad alone.",
         "All rows use the same graph, so keep its saved values: retain_graph=True. Then torch.stack(rows).",
     ],
+    equivalent={
+        "6: len(y) -> y.shape[-1]": "y has one dimension",
+        "8: v[i] = 1 -> v[i] += 1": "what v holds there is 0",
+    },
 )
 
 
@@ -412,7 +474,12 @@ def few_from_few(jacobian, outputs, inputs):
 def more_outputs(jacobian):
     "More outputs than inputs"
     A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0], [5.0, 0.5]])
-    return jacobian(lambda x: A @ torch.exp(x) * 2, torch.tensor([0.5, -1.0], requires_grad=True))
+    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    return [
+        jacobian(lambda x: A @ torch.exp(x) * 2, x),
+        jacobian(lambda x: A @ x, x),
+        jacobian(lambda x: (x * x).sum()[None], x),
+    ]
 
 
 @probe(points=0.5, hidden=True)
@@ -447,9 +514,9 @@ def jacobian(f, x):
 
 
 @wrong(
-    "M10",
-    "Each row contains the ones before it. Something goes on adding: x.grad, if you call backward, or a v whose old 1 stays. Begin "
-    "each row with an empty one.",
+    "",
+    "Each row contains the ones before it: something goes on adding. Begin each row with an empty gradient and "
+    "an empty message.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -464,8 +531,8 @@ def jacobian(f, x):
 
 @wrong(
     "",
-    "Each row contains the ones before it. Something goes on adding: x.grad, if you call backward, or a v whose old 1 stays. Begin "
-    "each row with an empty one.",
+    "Each row contains the ones before it: something goes on adding. Begin each row with an empty gradient and "
+    "an empty message.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -496,7 +563,8 @@ def jacobian(f, x):
 
 @wrong(
     "M20",
-    "v is one message, of the shape of y. A whole table of messages does not go through in one pass: one row, one pass.",
+    "A message has the shape of the output. A whole table of them does not go through in one pass: one row, "
+    "one pass.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -514,7 +582,9 @@ def jacobian(f, x):
     return torch.stack(rows, 1)
 
 
-@wrong("M20", "Your v has the shape of the input. It weighs outputs, so it must look like y.", score=0.5)
+@wrong(
+    "M20", "Your message has the shape of the input. It weighs outputs, so it must look like them.", score=0.5
+)
 def jacobian(f, x):
     y = f(x)
     rows = []
@@ -550,6 +620,64 @@ def jacobian(f, x):
 @right
 def jacobian(f, x):
     return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
+
+
+@right
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for v in torch.eye(len(y)):
+        rows.append(torch.autograd.grad(y, x, v, retain_graph=True)[0])
+    return torch.stack(rows)
+
+
+@right
+def jacobian(f, x):
+    """With backward, from an empty .grad each time; what was there before is put back."""
+    old, rows = x.grad, []
+    for i in range(len(f(x))):
+        x.grad = None
+        f(x)[i].backward()
+        rows.append(x.grad)
+    x.grad = old
+    return torch.stack(rows)
+
+
+@right
+def jacobian(f, x):
+    outputs = f(x)
+    table = torch.zeros(len(outputs), len(x))
+    for place, output in enumerate(outputs):
+        table[place] = torch.autograd.grad(output, x, retain_graph=True)[0]
+    return table
+
+
+@right
+def jacobian(f, x):
+    def rows_from(place, outputs):
+        if place == outputs.shape[0]:
+            return []
+        is_last = place == outputs.shape[0] - 1
+        row = torch.autograd.grad(outputs[place], x, retain_graph=not is_last)[0]
+        return [row, *rows_from(place + 1, outputs)]
+
+    return torch.stack(rows_from(0, f(x)), dim=0)
+
+
+@right
+def jacobian(f, x):
+    import numpy as np
+
+    copy = x.detach().clone().requires_grad_()
+    y = f(copy)
+    rows = np.empty((y.numel(), copy.numel()))
+    for i in range(y.numel()):
+        one_hot = torch.zeros(y.numel())
+        one_hot[i] = 1.0
+        copy.grad = None
+        y.backward(one_hot, retain_graph=True)
+        rows[i] = copy.grad.numpy()
+    return torch.tensor(rows)
 
 
 # %% [markdown]
@@ -623,6 +751,7 @@ item(
         "by_edges: for node in networkx.topological_sort(graph): for _, operand, d in graph.out_edges(node, data='derivative'): "
         "total[operand] += total[node] * d, and count.",
     ],
+    equivalent={"17: total[root] = 1.0 -> total[root] += 1.0": "what the root has there is 0"},
 )
 
 
@@ -664,16 +793,15 @@ def larger_ones(answers):
     rng = np.random.default_rng(5)
     found = []
     for _ in range(4):
-        a = torch.tensor(1.1, requires_grad=True)
-        made = [a]
+        made = [torch.tensor(1.1, requires_grad=True), torch.tensor(0.7, requires_grad=True)]
         for _ in range(8):
             i, j = len(made) - 1 - rng.integers(min(3, len(made)), size=2)
             made.append(made[i] * made[j] if rng.random() < 0.5 else made[i] - 0.5 * made[j])
         graph = lab.graph(made[-1])
         order = rng.permutation(len(graph)).tolist()
         mixed = networkx.relabel_nodes(graph, dict(enumerate(order)))
-        leaf = next(n for n, kind in mixed.nodes(data="kind") if kind == "leaf")
-        found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
+        for leaf in (n for n, kind in mixed.nodes(data="kind") if kind == "leaf"):
+            found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
     squared = torch.tensor(1.0, requires_grad=True)
     for _ in range(12):
         squared = squared * squared
@@ -771,7 +899,7 @@ wrong("", "The products of the paths are added, not multiplied.", score=1)(
          for p in __import__("networkx").all_simple_edge_paths(g, r, x)), _two()[0](g, r, x)[1])))  # fmt: skip
 wrong("M04", "A path is a list of edges, not of nodes: between the same two nodes there may be two edges with two derivatives, as in "
       "a - a * 1. Take each edge with its key, from all_simple_edge_paths.", score=1)(_two(paths=_by_nodes))  # fmt: skip
-wrong("M04", "A DiGraph keeps one edge between two nodes. In a + a there are two edges from y to a, and each is a way of its own.", score=1)(
+wrong("M04", "You have one edge between two nodes. In a + a there are two edges from y to a, and each is a way of its own.", score=1)(
     _two(paths=_simple))  # fmt: skip
 wrong("M06", "You go through the nodes by their numbers, or in the order in which the graph has them: operands first. A node may send "
       "only when everything has reached it: networkx.topological_sort.", score=1)(
@@ -780,11 +908,13 @@ wrong("M06", "In breadth-first order a node sends when the first path has reache
       "networkx.topological_sort.", score=1)(_two(edges=lambda g, r, x: _sent(g, r, x, _breadth(g, r))))  # fmt: skip
 wrong("", "The gradient is right, but you walk down every path, and touch an edge once for each of them. Add up in a node first, and send "
       "its sum on once.", score=1)(_two(edges=_walk))  # fmt: skip
-wrong("M07", "At a node with several messages the last one replaces the others. They must be added: total[operand] += ...", score=1)(
+wrong("M07", "At a node with several messages the last one replaces the others. They must be added.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[u] * d)))  # fmt: skip
-wrong("", "Nobody has given the root its 1, so only zeros are sent.", score=1)(
+wrong("",
+    "Only zeros arrive at the leaf. The root begins with 1, and each node adds its own sum times the "
+    "derivative to that of the operand.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), seed=0.0)))  # fmt: skip
-wrong("", "You send the local derivative alone. Multiply it by what has come to the node, total[node].", score=1)(
+wrong("", "You send the local derivative alone. Multiply it by the sum of what has come to the node.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[v] + d)))  # fmt: skip
 wrong("", "Both gradients are right. Return the number as well: (gradient, how many).")(
     [lambda g, r, x: _two()[0](g, r, x)[0], lambda g, r, x: _two()[1](g, r, x)[0]])  # fmt: skip
@@ -802,3 +932,91 @@ def _backwards(graph, root, leaf):
 
 
 right(_two(edges=_backwards))
+
+
+def _depth_first(graph, root, leaf):
+    """By paths, with a stack of the way so far."""
+    gradient, paths, stack = 0.0, 0, [(root, 1.0)]
+    while stack:
+        node, product = stack.pop()
+        if node == leaf:
+            gradient, paths = gradient + product, paths + 1
+        for _, operand, derivative in graph.out_edges(node, data="derivative"):
+            stack.append((operand, product * derivative))
+    return gradient, paths
+
+
+def _recursive(graph, root, leaf):
+    if root == leaf:
+        return 1.0, 1
+    gradient, paths = 0.0, 0
+    for _, operand, derivative in graph.out_edges(root, data="derivative"):
+        behind, more = _recursive(graph, operand, leaf)
+        gradient += derivative * behind
+        paths += more
+    return gradient, paths
+
+
+def _counted(graph, root, leaf):
+    """By edges: a node sends when all that lead to it have sent."""
+    waiting = {node: graph.in_degree(node) for node in graph}
+    gradient_of = {root: 1.0}
+    ready, edges = [root], 0
+    while ready:
+        node = ready.pop()
+        for _, operand, data in graph.out_edges(node, data=True):
+            gradient_of[operand] = gradient_of.get(operand, 0.0) + gradient_of[node] * data["derivative"]
+            edges += 1
+            waiting[operand] -= 1
+            if waiting[operand] == 0:
+                ready.append(operand)
+    return gradient_of[leaf], edges
+
+
+def _pulled(graph, root, leaf):
+    """By edges, each node asking those that use it."""
+    import networkx
+
+    arrived = {}
+    edges = 0
+    for node in networkx.topological_sort(graph):
+        arrived[node] = 1.0 if node == root else 0.0
+        for user, _, key in graph.in_edges(node, keys=True):
+            arrived[node] += arrived[user] * graph.edges[user, node, key]["derivative"]
+            edges += 1
+    return arrived[leaf], edges
+
+
+def _with_a_matrix(graph, root, leaf):
+    """By paths: powers of the table of derivatives add up the paths of each length."""
+    nodes = list(graph)
+    at = {node: place for place, node in enumerate(nodes)}
+    slopes, ways = np.zeros((len(nodes), len(nodes))), np.zeros((len(nodes), len(nodes)))
+    for u, v, d in graph.edges(data="derivative"):
+        slopes[at[u], at[v]] += d
+        ways[at[u], at[v]] += 1
+    gradient, paths = 0.0, 0.0
+    value, count = np.eye(len(nodes))[at[root]], np.eye(len(nodes))[at[root]]
+    for _ in nodes:
+        gradient, paths = gradient + value[at[leaf]], paths + count[at[leaf]]
+        value, count = value @ slopes, count @ ways
+    return gradient, int(paths)
+
+
+def _with_helpers(graph, root, leaf):
+    import networkx
+
+    def length_of(path):
+        product = 1.0
+        for edge in path:
+            product *= graph.edges[edge]["derivative"]
+        return product
+
+    brought_by_each_path = [length_of(path) for path in networkx.all_simple_edge_paths(graph, root, leaf)]
+    return math.fsum(brought_by_each_path), len(brought_by_each_path)
+
+
+right(_two(paths=_depth_first, edges=_counted))
+right(_two(paths=_recursive, edges=_pulled))
+right(_two(paths=_with_a_matrix))
+right(_two(paths=_with_helpers))

@@ -236,7 +236,12 @@ def behind_a_layer(softmax):
     "x is the output of an earlier operation"
     w = torch.tensor([1.0, -1.0], requires_grad=True)
     (softmax(w * w * w)[0] * 10).backward()
-    return w.grad
+    one, other = softmax(w * 2), softmax(w - 1)
+    (one[0] * other[1]).backward()
+    x = torch.tensor([8.0, 7.0, -3.0, 0.0], requires_grad=True)
+    s = softmax(x * 1)
+    (s[0] * 2 - s[3]).backward()
+    return [w.grad, s.detach(), x.grad]
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
@@ -249,34 +254,43 @@ def the_input_stays(softmax):
     return [x, s, w.grad is None]
 
 
-@wrong("M22", "exp saves its result e, because its slope is its result. e /= ... overwrites it: divide into a new tensor.")  # fmt: skip
+@wrong("M22",
+    "exp saves its result, because its slope is its result, and a division in place overwrites it. Divide into "
+    "a new tensor.")  # fmt: skip
 def softmax(x):
     e = x.exp()
     e /= e.sum()
     return e
 
 
-@wrong("M23", "Through .data the division is neither recorded nor counted: no error, but exp works with an overwritten result, and the share that goes through the sum is missing.", score=1)  # fmt: skip
+@wrong("M23",
+    "The division is neither recorded nor counted: no error, but exp works with an overwritten result, and the "
+    "share that goes through the sum is missing.", score=1)  # fmt: skip
 def softmax(x):
     e = x.exp()
     e.data /= e.data.sum()
     return e
 
 
-@wrong("M17", "item() takes the sum out of the graph (detach would as well): this is the gradient of a division by a constant. Let the sum stay a tensor.", score=1)  # fmt: skip
+@wrong("M17",
+    "The sum has no history: this is the gradient of a division by a constant. Let the sum stay a tensor of "
+    "the graph.", score=1)  # fmt: skip
 def softmax(x):
     e = x.exp()
     return e / e.sum().item()
 
 
-@wrong("M16", "detach stops the error and the gradient with it: nothing reaches x any more.")
+@wrong(
+    "M16",
+    "The error is gone, and the gradient with it: the result has no history, and nothing reaches x any more.",
+)
 def softmax(x):
     e = x.detach().exp()
     e /= e.sum()
     return e
 
 
-@wrong("", "exp_ writes into x itself: a leaf that requires grad refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
+@wrong("", "You write into x itself: a leaf that requires grad refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
 def softmax(x):
     e = x.exp_()
     return e / e.sum()
@@ -298,6 +312,45 @@ def softmax(x):
 @right
 def softmax(x):
     return (x - x.exp().sum().log()).exp()
+
+
+@right
+def softmax(x):
+    return torch.softmax(x, 0)
+
+
+@right
+def softmax(x):
+    shifted = x - x.max()
+    powers = torch.exp(shifted)
+    return powers / powers.sum()
+
+
+@right
+def softmax(x):
+    powers = [number.exp() for number in x]
+    total = sum(powers)
+    return torch.stack([power / total for power in powers])
+
+
+@right
+def softmax(x):
+    e = x.exp()
+    return torch.einsum("i,->i", e, 1 / e.sum())
+
+
+@right
+def softmax(x):
+    def normalized(numbers):
+        return numbers.div(numbers.sum(0, keepdim=True))
+
+    return normalized(torch.exp(x))
+
+
+@right
+def softmax(x):
+    """One quotient for each element: 1 / sum(exp(x_j - x_i))."""
+    return 1 / (x[None, :] - x[:, None]).exp().sum(1)
 
 
 # %% [markdown]
@@ -347,7 +400,10 @@ item(
         "optimizer.step() writes into w and v, which h = w * v has saved.",
         "All backward calls first, then step, once.",
     ],
-    equivalent=["6: h - 3 -> 3 - h"],  # the square is the same
+    equivalent={
+        "6: h - 3 -> 3 - h": "the square is the same",
+        "6: ((h - 3) ** 2, h * w) -> (h * w, (h - 3) ** 2)": "the gradients are added, in any order",
+    },
 )
 
 
@@ -379,7 +435,9 @@ def same_leaves(learn):
     return [[p.item() != old, p.is_leaf, p.requires_grad] for p, old in ((w, 1.5), (v, 4.0))]
 
 
-@wrong("M30", "The first step writes into w and v, whose old values h = w * v has saved for the second backward. Step after both.")  # fmt: skip
+@wrong("M30",
+    "The first step writes into w and v, whose old values their product has saved for the second backward. "
+    "Step after both.")  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -412,7 +470,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M15", "w = w - ... gives the name w to a new tensor inside the function; the caller's parameters have not moved.")  # fmt: skip
+@wrong("M15", "The caller's parameters have not moved: the step went into new tensors. Write into w and v themselves.")  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     ((h - 3) ** 2 + h * w).backward()
@@ -420,7 +478,7 @@ def learn(w, v, lr):
     v = v - lr * v.grad
 
 
-@wrong("M16", "detach cuts the second loss off from h: it no longer pulls at v, and at w only half.", score=0.5)  # fmt: skip
+@wrong("M16", "The second loss no longer pulls at v, and at w only half: the product in it has no history.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -429,7 +487,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M23", "Written through .data the step is not noticed: the second backward silently uses the moved values.", score=0.5)  # fmt: skip
+@wrong("M23", "Nothing has noticed the first step: the second backward silently uses the moved values. Step once, after both.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     first, second = (h - 3) ** 2, h * w
@@ -475,7 +533,9 @@ def learn(w, v, lr):
     optimizer.step()
 
 
-@wrong("M14", "The two losses share h = w * v. Its saved values go with the first backward unless it is told to keep them.")  # fmt: skip
+@wrong("M14",
+    "The two losses share the product of w and v. Its saved values go with the first backward unless it is "
+    "told to keep them.")  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -484,6 +544,16 @@ def learn(w, v, lr):
     second.backward()
     optimizer.step()
     optimizer.zero_grad()
+
+
+@wrong("M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    h = w * v
+    ((h - 3) ** 2 + h * w).backward()
+    with torch.no_grad():
+        for p in (w, v):
+            p -= lr * p.grad
+            p.grad.zero_()
 
 
 @right
@@ -502,3 +572,59 @@ def learn(w, v, lr):
     with torch.no_grad():
         for p, g in zip((w, v), grads):
             p -= lr * g
+
+
+@right
+def learn(w, v, lr):
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    torch.autograd.backward([first, second])
+    with torch.no_grad():
+        w -= lr * w.grad
+        v -= lr * v.grad
+    w.grad = v.grad = None
+
+
+@right
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    optimizer.zero_grad()
+    losses = [(w * v - 3) ** 2, w * v * w]
+    for loss in losses:
+        loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+@right
+def learn(w, v, lr):
+    def move(parameter, gradient):
+        parameter.data = parameter.data - lr * gradient
+        parameter.grad = None
+
+    product = w * v
+    gradients_of_first = torch.autograd.grad((product - 3).pow(2), (w, v), retain_graph=True)
+    gradients_of_second = torch.autograd.grad(product * w, (w, v))
+    for parameter, one, other in zip((w, v), gradients_of_first, gradients_of_second):
+        move(parameter, one + other)
+
+
+@right
+def learn(w, v, lr):
+    """The gradients by hand."""
+    a, b = w.item(), v.item()
+    slope_of_first = 2 * (a * b - 3)
+    with torch.no_grad():
+        w -= lr * (slope_of_first * b + 2 * a * b)
+        v -= lr * (slope_of_first * a + a * a)
+
+
+@right
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD(params=[w, v], lr=lr)
+    h = torch.mul(w, v)
+    total = torch.stack([torch.square(h - 3), h * w]).sum()
+    total.backward()
+    optimizer.step()
+    for p in (w, v):
+        p.grad = None

@@ -156,16 +156,43 @@ def value_and_gradient(op):
     return run(op, [0.0, 1.0, 3.0], 1.0)
 
 
-@probe(points=1, hidden=True, rtol=1e-5)
+@probe(points=0.5, hidden=True, rtol=1e-5)
 def with_a_message(op):
     "A message other than 1 arrives"
     return run(op, [2.0, -1.0, 0.5, 0.0], -3.0)
 
 
-@probe(points=1, hidden=True, rtol=1e-5)
-def no_overflow(op):
-    "Numbers too large for exp"
-    return run(op, [1000.0, 1001.0], 2.0)
+@probe(
+    points=1,
+    hidden=True,
+    rtol=1e-5,
+    cases=[
+        ([1000.0, 1001.0],),
+        ([0.0, 1000.0],),
+        ([-1000.0, -1000.0, -1001.0],),
+        ([900.0, -900.0, 3.0],),
+        ([5.0],),
+    ],
+)
+def no_overflow(op, values):
+    "Numbers too large for exp, or too small"
+    return run(op, values, 2.0)
+
+
+@probe(points=0.5, hidden=True, rtol=1e-5)
+def two_before_one_backward(op):
+    "Applied twice, to different numbers, before backward is called"
+    x, z = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.5, -1.0, 2.0], [1.0, 3.0]))
+    y = op.apply(x) * 2 + op.apply(z) * 5
+    y.backward()
+    return [y.item(), x.grad, z.grad]
+
+
+@look("backward lets the lab's autograd differentiate, instead of having a rule.")
+def asks_autograd(op):
+    with lab.record() as trace:
+        run(op, [0.0, 1.0], 1.0)
+    return sum(event["k"] == "done" for event in trace.events) > 1
 
 
 @wrong("M20", "backward ignores the message g. It returns g times the slope, not the slope.", score=1)
@@ -197,9 +224,7 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
-@wrong(
-    "", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take it out: (p,) = ctx.saved_tensors."
-)
+@wrong("", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take the tensor out of it first.")
 class LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -214,9 +239,7 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
-@wrong(
-    "", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take it out: (x,) = ctx.saved_tensors."
-)
+@wrong("", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take the tensor out of it first.")
 class LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -292,6 +315,63 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
+@wrong(
+    "",
+    "What you take out must be the greatest element. With any other number one that is far above it is still too large for exp.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.mean()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@wrong(
+    "M04",
+    "Every use of the operation needs its own saved values. Yours share one place, where the second use replaces those of the first: "
+    "ctx is new at each.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        LogSumExp.p = e / e.sum()
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * LogSumExp.p
+
+
+@wrong(
+    "",
+    "What you take out must be the greatest element. With any other number one that is far above it is still too large for exp.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x[0]
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -318,6 +398,104 @@ class LogSumExp(torch.autograd.Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return torch.softmax(x, 0) * g
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        greatest = max(x.tolist())
+        total = sum(math.exp(number - greatest) for number in x.tolist())
+        ctx.quotients = torch.tensor(
+            [math.exp(number - greatest) / total for number in x.tolist()], dtype=x.dtype
+        )
+        return torch.tensor(greatest + math.log(total), dtype=x.dtype)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.quotients
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        numbers = x.detach().numpy()
+        shift = np.max(numbers)
+        exponentials = np.exp(numbers - shift)
+        ctx.save_for_backward(torch.tensor(exponentials), torch.tensor(exponentials.sum()))
+        return torch.tensor(shift + np.log(exponentials.sum()))
+
+    @staticmethod
+    def backward(ctx, g):
+        exponentials, total = ctx.saved_tensors
+        return g * exponentials / total
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def shifted(x):
+        return torch.exp(x - torch.max(x))
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.max(x) + torch.log(torch.sum(LogSumExp.shifted(x)))
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        exponentials = LogSumExp.shifted(x)
+        return exponentials / exponentials.sum() * g
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    """Two numbers at a time: log(exp(a) + exp(b)) from the greater one."""
+
+    @staticmethod
+    def forward(ctx, x):
+        total = x[0]
+        for number in x[1:]:
+            total = torch.logaddexp(total, number)
+        ctx.save_for_backward(x, total)
+        return total
+
+    @staticmethod
+    def backward(ctx, g):
+        x, total = ctx.saved_tensors
+        return torch.stack([g * (number - total).exp() for number in x])
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ordered = torch.sort(x, descending=True).values
+        largest_element = ordered[0]
+        sum_of_the_rest = (x - largest_element).exp().sum()
+        logarithm = largest_element + sum_of_the_rest.log()
+        ctx.values = (x - logarithm).exp()
+        return logarithm
+
+    @staticmethod
+    def backward(ctx, message):
+        return torch.mul(message, ctx.values)
+
+
+@avoiding
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.logsumexp(x, 0)
+
+    @staticmethod
+    def backward(ctx, g):
+        with torch.enable_grad():
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            return torch.autograd.grad(torch.logsumexp(x, 0), x, g)[0]
 
 
 # %% [markdown]
@@ -363,6 +541,14 @@ item(
         "d[torch.arange(len(target)), target] names one element in each row: the right class.",
         "Subtract 1 there, multiply by g and divide by len(target): the loss is a mean over rows.",
     ],
+    equivalent={
+        "5: len(target) -> target.shape[-1]": "target has one dimension",
+        "6: len(target) -> target.shape[-1]": "target has one dimension",
+        "5: target -> p": "p has as many rows as target",
+        "6: target -> p": "p has as many rows as target",
+        "5: target -> d": "d has as many rows as target",
+        "6: target -> d": "d has as many rows as target",
+    },
 )
 
 
@@ -393,7 +579,16 @@ def one_row(rule):
 @probe(points=1, hidden=True)
 def the_saved_values_stay(rule):
     "p holds the same numbers afterwards"
-    return ask(rule, [[0.2, 0.8], [0.7, 0.3]], [0, 0], 1.0)
+    found = ask(rule, [[0.2, 0.8], [0.7, 0.3], [1.0, 0.0]], [0, 0, 1], 1.0)
+    p, target = torch.tensor([[0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]), torch.tensor([2, 0])
+    return [*found, *(rule(torch.tensor(1.0), p, target) for _ in range(2))]
+
+
+@look("The lab's autograd differentiates the loss, instead of the rule.")
+def asks_autograd(rule):
+    with lab.record() as trace:
+        ask(rule, [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [1, 0], 1.0)
+    return any(event["k"] == "done" for event in trace.events)
 
 
 @wrong(
@@ -414,6 +609,13 @@ def rule(g, p, target):
     return g * d / d.numel()
 
 
+@wrong("M19", "The mean is over the rows: divide by how many rows there are, not by how many classes.")
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return g * d / p.shape[1]
+
+
 @wrong(
     "M20",
     "The message g is missing: without it the rule is right only as the last operation of all.",
@@ -426,7 +628,9 @@ def rule(g, p, target):
 
 
 @wrong(
-    "M24", "d = p gives the saved tensor a second name; writing into d writes into p. Take a clone.", score=3
+    "M24",
+    "The saved p has changed: a second name is no copy, and what is written there is written into p. Take a clone.",
+    score=3,
 )
 def rule(g, p, target):
     d = p
@@ -436,8 +640,8 @@ def rule(g, p, target):
 
 @wrong(
     "",
-    "d[:, target] names whole columns: 1 is subtracted in every row there. Pair each row with its own class.",
-    score=2,
+    "You subtract 1 in whole columns, in every row. Pair each row with its own class.",
+    score=1,
 )
 def rule(g, p, target):
     d = p.clone()
@@ -469,6 +673,57 @@ def rule(g, p, target):
     for row, k in zip(p, target.tolist()):
         rows.append(torch.stack([row[j] - 1 if j == k else row[j] for j in range(len(row))]))
     return torch.stack(rows) * g / len(rows)
+
+
+@right
+def rule(g, p, target):
+    number_of_rows, number_of_classes = p.shape
+    one_hot = torch.zeros(number_of_rows, number_of_classes)
+    for row in range(number_of_rows):
+        one_hot[row, target[row]] = 1.0
+    return g / number_of_rows * (p - one_hot)
+
+
+@right
+def rule(g, p, target):
+    classes = torch.arange(p.shape[1])
+    hit = target.unsqueeze(1) == classes
+    return torch.where(hit, p - 1, p) * g / p.shape[0]
+
+
+@right
+def rule(g, p, target):
+    d = p.clone()
+    for row, right_class in enumerate(target.tolist()):
+        d[row][right_class] -= 1
+    return d.mul(g).div(len(target))
+
+
+@right
+def rule(g, p, target):
+    import numpy as np
+
+    numbers = np.array(p.tolist())
+    numbers[np.arange(len(numbers)), target.tolist()] -= 1
+    return torch.tensor(numbers * float(g) / len(numbers), dtype=torch.float32)
+
+
+@right
+def rule(g, p, target):
+    return g * (p - torch.eye(p.shape[1])[target]) / len(p)
+
+
+@right
+def rule(g, p, target):
+    ones = -torch.ones_like(p[:, :1])
+    return p.scatter_add(1, target[:, None], ones) * g / len(target)
+
+
+@avoiding
+def rule(g, p, target):
+    scores = p.clamp(min=1e-30).log().requires_grad_()
+    loss = torch.nn.functional.cross_entropy(scores, target)
+    return torch.autograd.grad(loss, scores, g)[0]
 
 
 # %% [markdown]
@@ -506,8 +761,13 @@ item(
         "where chooses between values. The log of 0 is computed all the same, and backward goes through it.",
         "safe = torch.where(p > 0, p, 1.0) first; then compute with safe, and choose with where as before.",
     ],
-    # what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p
-    equivalent=["4: 1.0 -> 2.0", "4: 1.0 -> 0.0", "5: p > 0 -> p >= 0"],
+    equivalent={
+        "4: 1.0 -> 2.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
+        "4: 1.0 -> 0.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
+        "5: p > 0 -> p >= 0": "where p is 0, safe is 1, and so the value 0 either way",
+        "5: p -> safe": "where p is 0, safe is 1, and so the value 0 either way",
+        "5: safe -> p": "where p is 0, this factor is never chosen",
+    },
 )
 
 
@@ -536,7 +796,10 @@ def gradient(entropy):
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def small_ones(entropy):
     "Very small elements are not zero"
-    return slope(entropy, [1e-12, 0.0, 0.125])
+    return [
+        slope(entropy, values)
+        for values in ([1e-12, 0.0, 0.125], [1e-30, 2.0, 1.0], [[0.5, 0.25, 0.0], [0.1, 0.0, 0.15]])
+    ]
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
@@ -562,7 +825,7 @@ def entropy(p):
 
 @wrong(
     "",
-    "-(p > 0) is a minus before True and False. Put it before the sum; but a mask that multiplies helps nobody: 0 * inf is nan.",
+    "True and False take no minus. Put it before the sum; but a mask that multiplies helps nobody: 0 * inf is nan.",
 )
 def entropy(p):
     return (-(p > 0) * p * p.log()).sum()
@@ -573,14 +836,14 @@ def entropy(p):
     return (-p * (p + 1e-8).log()).sum()
 
 
-@wrong("", "clamp cuts the smallest elements off. They are not 0, and their gradient is lost.", score=1.5)
+@wrong("", "The smallest elements are cut off. They are not 0, and their gradient is lost.", score=1.5)
 def entropy(p):
     safe = p.clamp(min=1e-8)
     return torch.where(p > 1e-8, -safe * safe.log(), 0.0).sum()
 
 
 @wrong(
-    "M16", "Detached, the log is a constant: the part of the slope that comes from it is missing.", score=1
+    "M16", "To backward your log is a constant: the part of the slope that comes from it is missing.", score=1
 )
 def entropy(p):
     safe = torch.where(p > 0, p, 1.0).detach()
@@ -603,3 +866,39 @@ def entropy(p):
 def entropy(p):
     q = p.masked_fill(p == 0, 1.0)
     return -(q * q.log()).sum()
+
+
+@right
+def entropy(p):
+    return -torch.xlogy(p[p != 0], p[p != 0]).sum()
+
+
+@right
+def entropy(p):
+    total = 0 * p.sum()
+    for number in p.flatten():
+        if number > 0:
+            total = total - number * number.log()
+    return total
+
+
+@right
+def entropy(p):
+    positive = p > 0
+    inside = torch.where(positive, p, torch.ones_like(p))
+    return (-inside * torch.log(inside)).sum()
+
+
+@right
+def entropy(p):
+    def part(numbers):
+        return torch.mul(numbers, torch.log(numbers)).neg()
+
+    chosen = torch.masked_select(p, p > 0)
+    return part(chosen).sum()
+
+
+@right
+def entropy(p):
+    logarithm_base = (p == 0).float() + p
+    return -torch.einsum("i,i->", p.flatten() * (p.flatten() > 0), logarithm_base.flatten().log())

@@ -250,14 +250,29 @@ def a_matrix(hvp):
     return [hvp(cubic, x, v), x.requires_grad]
 
 
-@wrong("M28", "The first pass was not recorded, so its gradient has no history: create_graph=True.")
+@look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
+def makes_the_matrix(hvp):
+    with lab.record() as trace:
+        hvp(cubic, torch.arange(1.0, 9.0), torch.ones(8))
+    return sum(event["k"] == "done" for event in trace.events) > 4
+
+
+@wrong(
+    "M28",
+    "The number from which a pass starts has no history. Compute it from x, and have the first pass recorded: "
+    "create_graph=True.",
+)
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x)
     return torch.autograd.grad((g * v).sum(), x)[0]
 
 
-@wrong("M13", "retain_graph keeps the saved values, but does not record the pass: create_graph=True.")
+@wrong(
+    "M13",
+    "This is v itself, with no second derivative in it. The second pass must go through the gradient, which "
+    "takes a first pass that is recorded: create_graph=True.",
+)
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, retain_graph=True)
@@ -288,7 +303,9 @@ def hvp(f, x, v):
 
 
 @wrong(
-    "", "(g * v) has one number for each number of x. The second pass needs a single one: their sum.", score=0
+    "",
+    "The second pass starts from one number for each number of x. It needs a single one: their sum.",
+    score=0,
 )
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -308,7 +325,7 @@ def hvp(f, x, v):
 
 @wrong(
     "",
-    "torch.autograd.grad returns a tuple, also for a single input. Take its first entry: (g,) = ... or [0].",
+    "torch.autograd.grad returns a tuple, also for a single input. Take its first entry.",
 )
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -362,6 +379,74 @@ def hvp(f, x, v):
     copy.grad = None
     (v * g).sum().backward()
     return copy.grad
+
+
+@right
+def hvp(f, x, v):
+    point = x.detach().clone()
+    point.requires_grad = True
+    gradient = torch.autograd.grad(f(point), [point], create_graph=True)[0]
+    along_v = torch.dot(gradient.flatten(), v.flatten())
+    return torch.autograd.grad(along_v, [point])[0]
+
+
+@right
+def hvp(f, x, v):
+    x = x.clone().detach().requires_grad_()
+    f(x).backward(create_graph=True)
+    gradient, x.grad = x.grad, None
+    gradient.backward(v)
+    return x.grad
+
+
+@right
+def hvp(f, x, v):
+    def gradient_at(point):
+        return torch.autograd.grad(f(point), point, create_graph=True)[0]
+
+    def directional(point):
+        total = 0
+        for slope, weight in zip(gradient_at(point).flatten(), v.flatten()):
+            total = total + slope * weight
+        return total
+
+    start = torch.tensor(x.tolist(), requires_grad=True)
+    return torch.autograd.grad(directional(start), start)[0]
+
+
+@right
+def hvp(f, x, v):
+    """The slope of the gradient at x + t * v by t, by two passes the other way round."""
+    x = x.detach().requires_grad_()
+    u = torch.zeros_like(x, requires_grad=True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (linear,) = torch.autograd.grad(g, x, u, create_graph=True)
+    return torch.autograd.grad(linear, u, v)[0]
+
+
+@right
+def hvp(f, x, v):
+    with torch.enable_grad():
+        point = x.detach().requires_grad_()
+        value = f(point)
+        (slope,) = torch.autograd.grad(value, point, create_graph=True, retain_graph=True)
+        product = torch.einsum("i,i->", slope.reshape(-1), v.reshape(-1))
+        (result,) = torch.autograd.grad(product, point)
+    return result.detach()
+
+
+@avoiding
+def hvp(f, x, v):
+    table = torch.autograd.functional.hessian(f, x.detach())
+    return (table.reshape(x.numel(), x.numel()) @ v.flatten()).reshape(x.shape)
+
+
+@avoiding
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    rows = [torch.autograd.grad(slope, x, retain_graph=True)[0].flatten() for slope in g.flatten()]
+    return (torch.stack(rows) @ v.flatten()).reshape(x.shape)
 
 
 # %% [markdown]
@@ -424,8 +509,8 @@ def weights_that_are_a_vector(penalized):
 
 @wrong(
     "M28",
-    "The penalty still has no gradient by w, as if the slope were a constant. It takes two things: a first pass that is recorded "
-    "(create_graph=True), and a slope without detach.",
+    "The penalty still has no gradient by w, as if the slope were a constant: the first pass must be recorded "
+    "(create_graph=True), and the slope must keep its history.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -435,8 +520,8 @@ def penalized(f, w, x, strength):
 
 @wrong(
     "M13",
-    "Without retain_graph the first pass frees what the second needs. But keeping is not enough: the first pass must be recorded, "
-    "and create_graph=True does both.",
+    "The first pass frees what the second needs. But keeping it is not enough: the first pass must be "
+    "recorded, and create_graph=True does both.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -452,9 +537,9 @@ def penalized(f, w, x, strength):
 
 
 @wrong(
-    "M16",
-    "The penalty still has no gradient by w, as if the slope were a constant. It takes two things: a first pass that is recorded "
-    "(create_graph=True), and a slope without detach.",
+    "M28",
+    "The penalty still has no gradient by w, as if the slope were a constant: the first pass must be recorded "
+    "(create_graph=True), and the slope must keep its history.",
 )
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -495,6 +580,28 @@ def penalized(f, w, x, strength):
     return torch.autograd.grad(y + strength * (slope**2).sum(), w, allow_unused=True)[0]
 
 
+@wrong(
+    "",
+    "Each slope is squared by itself, and then the squares are added. You square the sum of the slopes.",
+    score=1,
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength * slope.sum() ** 2, w)[0]
+
+
+@wrong(
+    "M19",
+    "A mean divides the penalty by the number of slopes. The task is the sum of their squares.",
+    score=1,
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength * (slope**2).mean(), w)[0]
+
+
 @right
 def penalized(f, w, x, strength):
     y = f(w, x)
@@ -508,3 +615,51 @@ def penalized(f, w, x, strength):
     slope = torch.autograd.grad(f(w, x), x, create_graph=True)[0]
     (found,) = torch.autograd.grad(f(w, x) + (slope * slope).sum() * strength, [w])
     return found
+
+
+@right
+def penalized(f, w, x, strength):
+    value = f(w, x)
+    slope = torch.autograd.grad(value, x, create_graph=True)[0]
+    penalty = torch.sum(slope * slope)
+    return torch.autograd.grad(torch.add(value, penalty, alpha=strength), w)[0]
+
+
+@right
+def penalized(f, w, x, strength):
+    def slope_by_x(weights, place):
+        return torch.autograd.grad(f(weights, place), place, create_graph=True)[0]
+
+    def loss_of(weights, place):
+        return f(weights, place) + strength * slope_by_x(weights, place).square().sum()
+
+    weights, place = (t.detach().clone().requires_grad_() for t in (w, x))
+    loss_of(weights, place).backward()
+    return weights.grad
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (by_w, slope) = torch.autograd.grad(y, (w, x), create_graph=True)
+    (of_penalty,) = torch.autograd.grad(slope, w, 2 * strength * slope.detach())
+    return (by_w + of_penalty).detach()
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    loss = y
+    for one in slope.flatten():
+        loss = loss + strength * one**2
+    (gradient,) = torch.autograd.grad(loss, w)
+    return gradient
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    flat = slope.reshape(-1)
+    return torch.autograd.grad(y + torch.einsum("i,i,->", flat, flat, torch.tensor(strength)), w)[0]

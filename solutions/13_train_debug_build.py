@@ -168,7 +168,10 @@ item(
         "What does each part's backward add to .grad: its own gradient, or that of the running total? And how large a share of the step?",
         "No tolist; sum() / rows of the step; loss.backward(); w -= under no_grad; clear .grad in every step.",
     ],
-    equivalent=["14: guess - y -> y - guess"],  # the square is the same
+    equivalent={
+        "14: guess - y -> y - guess": "the square is the same",
+        "9: len(y) -> y.shape[-1]": "y has one dimension",
+    },
 )
 
 
@@ -230,8 +233,8 @@ def floats_come_back(train):
 
 @wrong(
     "M17",
-    "w.grad is None at the update: no gradient has come to w. Call backward on each part's loss, and compute it from x @ w + b itself: "
-    "tolist takes the numbers out of the graph.",
+    "At the update there is None instead of a gradient: nothing has come to w, or to b. Call backward on each "
+    "part's loss, and compute it from x @ w + b itself, with its history.",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -295,8 +298,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M14",
-    "Backward from the running total goes through the earlier parts again, so their gradients are added twice; retain_graph only "
-    "silenced the error. Call backward on each part's own loss.",
+    "Backward from the running total goes through the earlier parts again, so their gradients are added twice. "
+    "Call backward on each part's own loss.",
     score=2,
 )
 def train(steps, w, b, lr):
@@ -315,7 +318,7 @@ def train(steps, w, b, lr):
     return losses
 
 
-@wrong("M15", "w = w - ... gives the name w to a new tensor: the caller's parameter has not moved.")
+@wrong("M15", "The caller's parameters have not moved: the update went into new tensors.")
 def train(steps, w, b, lr):
     losses = []
     for parts in steps:
@@ -378,7 +381,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M15",
-    "w = w - ... gives the name w to a new tensor: the caller's parameter has not moved. Under no_grad write into it: w -= ...",
+    "The caller's parameters have not moved: the update went into new tensors. Under no_grad write into w "
+    "itself: w -= ...",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -420,7 +424,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M11",
-    "Before the first backward there is no gradient: w.grad is None, and None cannot be set to zero. Write w.grad = None.",
+    "Before the first backward there is no gradient: w.grad is None, and None cannot be set to zero. Write "
+    "None into it, not zeros.",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -502,8 +507,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M15",
-    "w gets a gradient now, and that is one bug less. But the caller's w and b do not move: w = w - ... makes new tensors. Then look "
-    "at the loss, at what backward starts from, and at where .grad is cleared.",
+    "w gets a gradient now, and that is one bug less. But the caller's w and b do not move: the update goes "
+    "into new tensors. Then look at the loss, at what backward starts from, and at where .grad is cleared.",
 )
 def train(steps, w, b, lr):
     losses = []
@@ -542,6 +547,28 @@ def train(steps, w, b, lr):
     return losses
 
 
+@wrong(
+    "M19",
+    "The update is right, but the loss of a step is divided by the rows already; now you divide it by the number of parts as well.",
+    score=3,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total / len(parts))
+    return losses
+
+
 @right
 def train(steps, w, b, lr):
     optimizer = torch.optim.SGD([w, b], lr=lr)
@@ -568,6 +595,105 @@ def train(steps, w, b, lr):
                 p.sub_(lr * g)
         losses.append(loss.item())
     return losses
+
+
+@right
+def train(steps, w, b, lr):
+    def squared_error(x, y):
+        return torch.sum((torch.matmul(x, w) + b - y) ** 2)
+
+    def update(parameter):
+        with torch.no_grad():
+            parameter.add_(parameter.grad, alpha=-lr)
+        parameter.grad = None
+
+    w.grad, b.grad = None, None
+    mean_losses = []
+    for parts in steps:
+        number_of_rows = sum(x.shape[0] for x, _ in parts)
+        mean_loss = 0.0
+        for x, y in parts:
+            share = squared_error(x, y) / number_of_rows
+            share.backward()
+            mean_loss += share.item()
+        update(w)
+        update(b)
+        mean_losses.append(mean_loss)
+    return mean_losses
+
+
+@right
+def train(steps, w, b, lr):
+    """Row by row."""
+    losses = []
+    for parts in steps:
+        rows = [(x[i], y[i]) for x, y in parts for i in range(len(y))]
+        w.grad = b.grad = None
+        total = 0.0
+        for x, y in rows:
+            loss = (torch.dot(x, w) + b - y) ** 2 / len(rows)
+            loss.backward()
+            total += float(loss.detach())
+        with torch.no_grad():
+            for p in (w, b):
+                p.copy_(p - lr * p.grad)
+        losses.append(total)
+    return losses
+
+
+@right
+def train(steps, w, b, lr):
+    """One backward for the whole step."""
+    losses = []
+    for parts in steps:
+        total, rows = 0, 0
+        for x, y in parts:
+            total = total + torch.einsum("n,n->", x @ w + b - y, x @ w + b - y)
+            rows += len(y)
+        loss = total / rows
+        w.grad = b.grad = None
+        loss.backward()
+        w.data -= lr * w.grad
+        b.data -= lr * b.grad
+        losses.append(loss.item())
+    return losses
+
+
+@right
+def train(steps, w, b, lr):
+    """The gradients by hand."""
+    losses = []
+    with torch.no_grad():
+        for parts in steps:
+            n = sum(len(y) for _, y in parts)
+            slope_w, slope_b, loss = torch.zeros_like(w), torch.zeros_like(b), 0.0
+            for x, y in parts:
+                error = x @ w + b - y
+                slope_w += 2 * x.T @ error / n
+                slope_b += 2 * error.sum() / n
+                loss += (error @ error).item() / n
+            w -= lr * slope_w
+            b -= lr * slope_b
+            losses.append(loss)
+    return losses
+
+
+@right
+def train(steps, w, b, lr):
+    """A step, and a call for the rest."""
+    if not steps:
+        return []
+    parts, *later = steps
+    rows = sum(map(len, (y for _, y in parts)))
+    optimizer = torch.optim.SGD([w, b], lr)
+    optimizer.zero_grad()
+    found = []
+    for x, y in parts:
+        part = torch.nn.functional.mse_loss(x @ w + b, y, reduction="sum") / rows
+        part.backward()
+        found.append(part.item())
+    optimizer.step()
+    return [sum(found), *train(later, w, b, lr)]
 
 
 # %% [markdown]
@@ -660,7 +786,11 @@ item(
         "The loop is that of notebook 04: count messages, seed with 1, take a ready node, deliver slope times its sum.",
         "Keep the sums of one pass in a dict of that pass; only leaves (no inputs) add theirs to .grad at the end.",
     ],
-    equivalent=["35: 0 -> 1"],
+    equivalent={
+        "35: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there",
+        "13: (self, other) -> (other, self)": "both slopes of a sum are 1",
+        "45: if not node.inputs: .. -> if True: ..": "what .grad holds in between is not asked for",
+    },
 )
 
 
@@ -740,7 +870,7 @@ def random_graphs(Value, seed, size):
     return [[a.grad for a in leaves], [0 if b.grad is None else b.grad.item() for b in theirs]]
 
 
-@probe(points=1, hidden=True)
+@probe(points=0.5, hidden=True)
 def deep_and_shared(Value):
     "A chain of 3,000 operations, and a leaf used by two losses"
     x = Value(1.0)
@@ -751,6 +881,27 @@ def deep_and_shared(Value):
     deep = x.grad
     (x * 5).backward()
     return [deep, x.grad]
+
+
+@probe(points=0.5, hidden=True)
+def at_the_edges(Value):
+    "backward from a leaf, other powers, far out on tanh, two losses that share what is in between, a leaf that is not used"
+    x, far, other, unused = Value(2.0), Value(40.0), Value(3.0), Value(1.0)
+    x.backward()
+    alone = x.grad
+    h = x * other + 1
+    for loss in (h**0.5, h**-1 + far.tanh(), 3 - h * (x - x)):
+        loss.backward()
+    return [alone, x.grad, far.grad, other.grad, unused.grad]
+
+
+@look("Its Values hold the lab's own tensors, whose engine does the work.")
+def wraps_tensors(Value):
+    with lab.record() as trace:
+        x = Value(2.0)
+        y = x * x + x.tanh()
+        y.backward()
+    return any(event["k"] == "done" for event in trace.events)
 
 
 class Record:
@@ -834,7 +985,7 @@ class Value(Record):
 @wrong(
     "M06",
     "You walk down every path and send along, at each visit, all that has arrived so far: early messages are counted again.",
-    score=2,
+    score=2.5,
 )
 class Value(Record):
     def backward(self):
@@ -866,7 +1017,7 @@ class Value(Record):
     "M10",
     "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
     "leaves outlives a pass.",
-    score=4,
+    score=3.5,
 )
 class Value(Record):
     def backward(self):
@@ -894,9 +1045,9 @@ class Value(Record):
 
 @wrong(
     "",
-    "The gradients are right, but backward calls itself for every node on the way: a chain of a few thousand operations is too deep for "
-    "Python. Use a list of nodes instead of recursion.",
-    score=4,
+    "The gradients are right, but there is a call inside a call for every node on the way: a chain of a few "
+    "thousand operations is too deep for Python. Use a list of nodes instead of recursion.",
+    score=4.5,
 )
 class Value(Record):
     def backward(self):
@@ -941,10 +1092,25 @@ class Value(Record):
         return type(self)(self.data * other.data, (self, other), (self.data, other.data))
 
 
-@wrong("", "The slope of tanh is 1 - tanh(x) ** 2: the square of the result, not of the input.", score=3)
+@wrong("", "The slope of tanh is 1 - tanh(x) ** 2: the square of the result, not of the input.", score=2.5)
 class Value(Record):
     def tanh(self):
         return type(self)(math.tanh(self.data), (self,), (1 - self.data**2,))
+
+
+@wrong(
+    "",
+    "backward from a leaf adds nothing. A leaf is its own root, and the gradient of a thing with respect to itself is 1.",
+    score=4.5,
+)
+class Value(Record):
+    def backward(self):
+        total = {self: 1.0}
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+                if not x.inputs:
+                    x.grad += slope * total[node]
 
 
 @right
@@ -1007,6 +1173,357 @@ class Value:
                 users[x] -= 1
                 if not users[x]:
                     ready.append(x)
+
+
+@right
+class Value:
+    """With closures that deliver into a field of the pass, in reversed topological order."""
+
+    def __init__(self, data, _children=()):
+        self.data = data
+        self.grad = 0.0
+        self._sum = 0.0
+        self._backward = lambda: None
+        self._prev = _children
+
+    @staticmethod
+    def wrap(other):
+        return other if isinstance(other, Value) else Value(other)
+
+    def __add__(self, other):
+        other = Value.wrap(other)
+        out = Value(self.data + other.data, (self, other))
+
+        def _backward():
+            self._sum += out._sum
+            other._sum += out._sum
+
+        out._backward = _backward
+        return out
+
+    def __mul__(self, other):
+        other = Value.wrap(other)
+        out = Value(self.data * other.data, (self, other))
+
+        def _backward():
+            self._sum += other.data * out._sum
+            other._sum += self.data * out._sum
+
+        out._backward = _backward
+        return out
+
+    def __pow__(self, k):
+        out = Value(self.data**k, (self,))
+
+        def _backward():
+            self._sum += k * self.data ** (k - 1) * out._sum
+
+        out._backward = _backward
+        return out
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        out = Value(t, (self,))
+
+        def _backward():
+            self._sum += (1 - t**2) * out._sum
+
+        out._backward = _backward
+        return out
+
+    def __neg__(self):
+        return self * -1
+
+    def __sub__(self, other):
+        return self + (-Value.wrap(other))
+
+    def __radd__(self, other):
+        return self + other
+
+    def __rsub__(self, other):
+        return Value.wrap(other) - self
+
+    def __rmul__(self, other):
+        return self * other
+
+    def backward(self):
+        topological, visited, stack = [], set(), [(self, iter(self._prev))]
+        visited.add(id(self))
+        while stack:
+            node, children = stack[-1]
+            child = next(children, None)
+            if child is None:
+                topological.append(node)
+                stack.pop()
+            elif id(child) not in visited:
+                visited.add(id(child))
+                stack.append((child, iter(child._prev)))
+        for node in topological:
+            node._sum = 0.0
+        self._sum = 1.0
+        for node in reversed(topological):
+            node._backward()
+            if not node._prev:
+                node.grad += node._sum
+
+
+@right
+class Value:
+    """Numbered as they are made: the newest first is an order in which everything has arrived."""
+
+    made = 0
+
+    def __init__(self, data, edges=()):
+        self.data, self.edges, self.grad = data, edges, 0.0
+        Value.made += 1
+        self.number = Value.made
+
+    def __add__(self, other):
+        if isinstance(other, Value):
+            return Value(self.data + other.data, [(self, 1), (other, 1)])
+        return Value(self.data + other, [(self, 1)])
+
+    def __sub__(self, other):
+        if isinstance(other, Value):
+            return Value(self.data - other.data, [(self, 1), (other, -1)])
+        return Value(self.data - other, [(self, 1)])
+
+    def __rsub__(self, other):
+        return Value(other - self.data, [(self, -1)])
+
+    def __mul__(self, other):
+        if isinstance(other, Value):
+            return Value(self.data * other.data, [(self, other.data), (other, self.data)])
+        return Value(self.data * other, [(self, other)])
+
+    def __pow__(self, k):
+        return Value(self.data**k, [(self, k * self.data ** (k - 1))])
+
+    def tanh(self):
+        result = math.tanh(self.data)
+        return Value(result, [(self, 1 - result * result)])
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def backward(self):
+        import heapq
+
+        arrived = {self.number: 1.0}
+        heap = [(-self.number, self)]
+        while heap:
+            _, node = heapq.heappop(heap)
+            g = arrived.pop(node.number)
+            if not node.edges:
+                node.grad += g
+            for x, slope in node.edges:
+                if x.number not in arrived:
+                    arrived[x.number] = 0.0
+                    heapq.heappush(heap, (-x.number, x))
+                arrived[x.number] += g * slope
+
+
+@right
+class Value:
+    """Operations as objects of their own; leaves know that they are leaves."""
+
+    class Operation:
+        def __init__(self, operands, local_slopes):
+            self.operands = operands
+            self.local_slopes = local_slopes
+
+    def __init__(self, data):
+        self.data = data
+        self.grad = 0.0
+        self.operation = None
+
+    @classmethod
+    def result_of(cls, data, *pairs):
+        value = cls(data)
+        operands = [operand for operand, _ in pairs]
+        value.operation = cls.Operation(operands, [slope for _, slope in pairs])
+        return value
+
+    @classmethod
+    def from_anything(cls, thing):
+        if isinstance(thing, cls):
+            return thing
+        return cls(thing)
+
+    def __add__(self, other):
+        other = self.from_anything(other)
+        return self.result_of(self.data + other.data, (self, 1.0), (other, 1.0))
+
+    def __radd__(self, other):
+        return self.from_anything(other) + self
+
+    def __sub__(self, other):
+        other = self.from_anything(other)
+        return self.result_of(self.data - other.data, (self, 1.0), (other, -1.0))
+
+    def __rsub__(self, other):
+        return self.from_anything(other) - self
+
+    def __mul__(self, other):
+        other = self.from_anything(other)
+        return self.result_of(self.data * other.data, (self, other.data), (other, self.data))
+
+    def __rmul__(self, other):
+        return self.from_anything(other) * self
+
+    def __pow__(self, exponent):
+        return self.result_of(self.data**exponent, (self, exponent * self.data ** (exponent - 1)))
+
+    def tanh(self):
+        up, down = math.exp(self.data), math.exp(-self.data)
+        result = (up - down) / (up + down)
+        return self.result_of(result, (self, 1 - result**2))
+
+    def number_of_messages(self):
+        expected = {self: 0}
+        unvisited = [self]
+        while unvisited:
+            value = unvisited.pop()
+            for operand in value.operation.operands if value.operation else []:
+                if operand not in expected:
+                    expected[operand] = 0
+                    unvisited.append(operand)
+                expected[operand] += 1
+        return expected
+
+    def backward(self):
+        expected = self.number_of_messages()
+        gradients = dict.fromkeys(expected, 0.0)
+        gradients[self] = 1.0
+        ready_values = [self]
+        while ready_values:
+            value = ready_values.pop()
+            if value.operation is None:
+                value.grad = value.grad + gradients[value]
+                continue
+            for operand, slope in zip(value.operation.operands, value.operation.local_slopes):
+                gradients[operand] = gradients[operand] + slope * gradients[value]
+                expected[operand] = expected[operand] - 1
+                if expected[operand] == 0:
+                    ready_values.append(operand)
+
+
+@right
+class Value(Record):
+    """The passes recursive, with room for it."""
+
+    def backward(self):
+        import sys
+
+        def visit(node, seen, order):
+            seen.add(node)
+            for x in node.inputs:
+                if x not in seen:
+                    visit(x, seen, order)
+            order.append(node)
+            return order
+
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(30_000)
+        try:
+            order = visit(self, set(), [])
+        finally:
+            sys.setrecursionlimit(before)
+        total = dict.fromkeys(order, 0.0) | {self: 1.0}
+        for node in order[::-1]:
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] += total[node] * slope
+            node.grad += 0.0 if node.inputs else total[node]
+
+
+@right
+class Value:
+    """Forward mode in disguise: each Value carries its slope by every leaf behind it, and backward hands them out."""
+
+    def __init__(self, data, slopes=None):
+        self.data, self.grad = data, 0.0
+        self.slopes = {self: 1.0} if slopes is None else slopes
+
+    def mixed(self, data, *terms):
+        slopes = {}
+        for one, factor in terms:
+            for leaf, slope in one.slopes.items():
+                slopes[leaf] = slopes.get(leaf, 0.0) + factor * slope
+        return Value(data, slopes)
+
+    def __add__(self, other):
+        if isinstance(other, Value):
+            return self.mixed(self.data + other.data, (self, 1), (other, 1))
+        return self.mixed(self.data + other, (self, 1))
+
+    def __mul__(self, other):
+        if isinstance(other, Value):
+            return self.mixed(self.data * other.data, (self, other.data), (other, self.data))
+        return self.mixed(self.data * other, (self, other))
+
+    def __sub__(self, other):
+        return self + other * -1
+
+    def __rsub__(self, other):
+        return self * -1 + other
+
+    def __pow__(self, k):
+        return self.mixed(self.data**k, (self, k * self.data ** (k - 1)))
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        return self.mixed(t, (self, 1 - t * t))
+
+    def __radd__(self, other):
+        return self + other
+
+    def __rmul__(self, other):
+        return self * other
+
+    def backward(self):
+        for leaf, slope in self.slopes.items():
+            leaf.grad += slope
+
+
+@avoiding
+class Value:
+    def __init__(self, data):
+        own = isinstance(data, torch.Tensor)
+        self.tensor = data if own else torch.tensor(float(data), dtype=torch.float64, requires_grad=True)
+
+    @property
+    def data(self):
+        return self.tensor.item()
+
+    @property
+    def grad(self):
+        return 0.0 if self.tensor.grad is None else self.tensor.grad.item()
+
+    def number(self, other):
+        return other.tensor if isinstance(other, Value) else other
+
+    def __add__(self, other):
+        return Value(self.tensor + self.number(other))
+
+    def __mul__(self, other):
+        return Value(self.tensor * self.number(other))
+
+    def __sub__(self, other):
+        return Value(self.tensor - self.number(other))
+
+    def __rsub__(self, other):
+        return Value(self.number(other) - self.tensor)
+
+    def __pow__(self, k):
+        return Value(self.tensor**k)
+
+    def tanh(self):
+        return Value(self.tensor.tanh())
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def backward(self):
+        self.tensor.backward(retain_graph=True)
 
 
 # %% [markdown]

@@ -74,6 +74,16 @@ item(
             "",
             "x is an argument, and there anyway. Which of the computed values is worth its room?",
         ),
+        wrong_answer(
+            "w",
+            "",
+            "w is an argument, and there anyway. Which of the computed values is worth its room?",
+        ),
+        wrong_answer(
+            "loss",
+            "",
+            "The loss is where the way back begins, and no rule reads it: that of the sum is g alone. Which number do sin and cos need?",
+        ),
     ],
 )
 
@@ -323,7 +333,16 @@ def random_graphs(share, seed):
     return [result, [steps, outputs], before]
 
 
-@probe(points=1, hidden=True)
+@probe(points=0.5, hidden=True)
+def numbers_from_nowhere(share):
+    "Steps without operands that are no random numbers, and random numbers with an operand; asked twice"
+    steps = [("a", "zeros", ()), ("b", "zeros", ()), ("c", "rand", ("x",)), ("d", "rand", ("x",)), ("e", "add", ("b", "d")), ("f", "ones", ())]  # fmt: skip
+    return [list(share(steps, outputs)) for outputs in (["e", "b", "b"], ["f"])] + [
+        list(share([("b", "ones", ())], ["b"]))
+    ]
+
+
+@probe(points=0.5, hidden=True)
 def the_last_word(share):
     "An output that was left out, and one that is an argument"
     steps = [("a", "neg", ("x",)), ("b", "neg", ("x",)), ("c", "neg", ("b",)), ("d", "neg", ("a",))]
@@ -347,7 +366,7 @@ def share(steps, outputs):
 @wrong(
     "",
     "You compare the operands before the left-out ones are replaced, so a pair that reads a pair is not found.",
-    score=4,
+    score=4.5,
 )
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
@@ -364,13 +383,31 @@ def share(steps, outputs):
 @wrong(
     "",
     'Two steps that draw random numbers got the same ones: "rand" must stay as often as it was written.',
-    score=3,
+    score=2.5,
 )
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
     for name, op, operands in steps:
         operands = tuple(instead.get(one, one) for one in operands)
         if (op, operands) in seen:
+            instead[name] = seen[op, operands]
+        else:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    'You ask whether a step has operands. The exception is "rand" alone: other steps without operands are the same each time, and '
+    '"rand" is not even if it has one.',
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if operands and (op, operands) in seen:
             instead[name] = seen[op, operands]
         else:
             seen[op, operands] = name
@@ -405,7 +442,7 @@ def share(steps, outputs):
     return kept, list(outputs)
 
 
-@wrong("", "The same operands are not enough: x * y and x + y are different steps.", score=3)
+@wrong("", "The same operands are not enough: x * y and x + y are different steps.", score=2.5)
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
     for name, op, operands in steps:
@@ -472,3 +509,101 @@ def share(steps, outputs):
         ]
         outputs = [first if one == name else one for one in outputs]
     return steps, outputs
+
+
+@right
+def share(steps, outputs):
+    """A step, and a call for the rest, in which its name has been replaced."""
+    if not steps:
+        return [], list(outputs)
+    (name, op, operands), rest = steps[0], steps[1:]
+    twins = {n for n, o, xs in rest if (o, xs) == (op, operands) and op != "rand"}
+    if not twins:
+        kept, out = share(rest, outputs)
+        return [(name, op, operands), *kept], out
+    twin = next(n for n, o, xs in rest if n in twins)
+    rename = lambda one: name if one == twin else one
+    left = [(n, o, tuple(map(rename, xs))) for n, o, xs in rest if n != twin]
+    return share([(name, op, operands), *left], [rename(one) for one in outputs])
+
+
+@right
+def share(steps, outputs):
+    """Each value gets a number; equal numbers are equal values."""
+    number_of, first_with, fresh, kept = {}, {}, 0, []
+    keys = {}
+
+    def name_of(one):
+        return first_with[number_of[one]] if one in number_of else one
+
+    for name, op, operands in steps:
+        key = (op, tuple(name_of(one) for one in operands))
+        if op == "rand" or key not in keys:
+            fresh += 1
+            keys[key] = fresh
+            first_with[fresh] = name
+            kept.append((name, *key))
+        number_of[name] = keys[key]
+    return kept, [name_of(one) for one in outputs]
+
+
+@right
+def share(steps, outputs):
+    replaced_by = {}
+
+    def current_name(name):
+        while name in replaced_by:
+            name = replaced_by[name]
+        return name
+
+    def is_random(operation):
+        return operation == "rand"
+
+    remaining_steps = []
+    for step_name, operation, operand_names in steps:
+        current_operands = tuple(map(current_name, operand_names))
+        for earlier_name, earlier_operation, earlier_operands in remaining_steps:
+            if is_random(operation):
+                continue
+            if earlier_operation == operation and earlier_operands == current_operands:
+                replaced_by[step_name] = earlier_name
+                break
+        else:
+            remaining_steps.append((step_name, operation, current_operands))
+    return remaining_steps, list(map(current_name, outputs))
+
+
+@right
+def share(steps, outputs):
+    """Again and again, until nothing changes."""
+    steps, outputs = [tuple(step) for step in steps], list(outputs)
+    changed = True
+    while changed:
+        changed = False
+        table = {}
+        for name, op, operands in steps:
+            if op != "rand":
+                table.setdefault((op, operands), []).append(name)
+        rename = {other: names[0] for names in table.values() for other in names[1:]}
+        if rename:
+            changed = True
+            steps = [
+                (name, op, tuple(rename.get(one, one) for one in operands))
+                for name, op, operands in steps
+                if name not in rename
+            ]
+            outputs = [rename.get(one, one) for one in outputs]
+    return steps, outputs
+
+
+@right
+def share(steps, outputs):
+    """Random steps get a key of their own, so that nothing equals them."""
+    same, first, kept = {}, {}, []
+    for i, (name, op, operands) in enumerate(steps):
+        operands = tuple(same.get(one, one) for one in operands)
+        key = (op, operands, i if op == "rand" else None)
+        same[name] = first.setdefault(key, name)
+        if same[name] == name:
+            kept.append((name, op, operands))
+    return (kept, [same.get(output, output) for output in outputs])

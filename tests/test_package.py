@@ -1,5 +1,6 @@
 """The package as a whole: what importing it loads, what its files say of each other, what an installation finds."""
 
+import json
 import os
 import re
 import subprocess
@@ -138,16 +139,34 @@ def test_an_editable_install_finds_the_checkout_s_folders():
     assert course_root() == ROOT
 
 
-def test_the_wheel_carries_the_course_and_finds_it(tmp_path):
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with the wheel, and its contents in `site`."""
+    folder = tmp_path_factory.mktemp("built")
     build = "import sys, hatchling.build as b; b.build_wheel(sys.argv[1])"
     subprocess.run(
-        [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True, capture_output=True, text=True
+        [sys.executable, "-c", build, str(folder)], cwd=ROOT, check=True, capture_output=True, text=True
     )
-    (wheel,) = tmp_path.glob("*.whl")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder
+
+
+def in_site(folder: Path, code: str) -> str:
+    """What some code prints where the wheel is installed."""
+    elsewhere = {**os.environ, "PYTHONPATH": str(folder / "site")}
+    command = [sys.executable, "-P", "-c", code]
+    return subprocess.run(
+        command, cwd=folder, env=elsewhere, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_the_wheel_carries_the_course_and_finds_it(built):
+    (wheel,) = built.glob("*.whl")
     assert wheel.name == f"autograd_lab-{__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        archive.extractall(tmp_path / "site")
     for folder in ("notebooks", "exercises"):
         for notebook in (ROOT / folder).glob("*.ipynb"):
             assert f"autograd_lab/_course/{folder}/{notebook.name}" in names
@@ -155,21 +174,72 @@ def test_the_wheel_carries_the_course_and_finds_it(tmp_path):
     assert tops == {"autograd_lab", f"autograd_lab-{__version__}.dist-info"}
     for module in PACKAGE.rglob("*.py"):
         assert module.relative_to(ROOT).as_posix() in names
-    course = [path for path in (tmp_path / "site" / "autograd_lab" / "_course").rglob("*") if path.is_file()]
+    course = [path for path in (built / "site" / "autograd_lab" / "_course").rglob("*") if path.is_file()]
     assert {path.suffix for path in course if path.parent.name == "notebooks"} == {".ipynb"}
     for path in course:
         assert '"instructor"' not in path.read_text(encoding="utf-8"), f"a note for the instructor in {path}"
 
-    elsewhere = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     code = "from autograd_lab.course.resources import *; print(r := course_root()); print(*course_files(r))"
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", code],
-        cwd=tmp_path,
-        env=elsewhere,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    where, files = run.stdout.splitlines()
-    assert Path(where) == tmp_path / "site" / "autograd_lab" / "_course"
+    where, files = in_site(built, code).splitlines()
+    assert Path(where) == built / "site" / "autograd_lab" / "_course"
     assert len(files.split()) >= len(list((ROOT / "notebooks").glob("*.ipynb")))
+
+
+def answers_of_the_course() -> dict[str, set[str]]:
+    """{item or question: texts that tell its answer}: hints, what is said of answers, and values as they are written in JSON and Python."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "solutions" / "keys").glob("*.json"):
+        for item in json.loads(path.read_text(encoding="utf-8"))["items"]:
+            probes = [want for probe in item["probes"] for want in probe["expected"]]
+            texts = found[item["id"]] = {*item["hints"], *(wrong["says"] for wrong in item["wrong"])}
+            for value in [item["expected"], *item["accept"], *probes]:
+                if isinstance(value, str) and value.isidentifier():
+                    continue  # names, such as next_functions, stand where they are defined
+                texts |= {
+                    repr(value),
+                    json.dumps(value),
+                    json.dumps(value, indent=1),
+                    json.dumps(value, separators=(",", ":")),
+                }
+    for path in (ROOT / "autograd_lab" / "course" / "predictions").glob("*.txt"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found[f"predictions {path.stem}"] = {line for line in lines if ": " in line}
+    return found
+
+
+def told_by(files: dict[str, str], secrets: dict[str, set[str]], least: int = 12) -> dict[str, list[str]]:
+    """{item: files that hold one of its texts}; shorter ones than `least` stand everywhere and tell nothing."""
+    spaceless = {name: "".join(text.split()) for name, text in files.items()}
+    everything = "\n".join(spaceless.values())
+    told: dict[str, list[str]] = {}
+    for item, texts in secrets.items():
+        sought = {"".join(text.split()) for text in texts}
+        sought |= {json.dumps(text)[1:-1] for text in sought}
+        there = [text for text in sought if len(text) >= least and text in everything]
+        told[item] = [name for name, text in spaceless.items() if any(one in text for one in there)]
+    return told
+
+
+def test_no_answer_stands_in_the_wheel_to_be_read_by_accident(built):
+    """A search for a word of an exercise, or a look into a file, shows neither hints nor answers; and yet they are there."""
+    site = built / "site"
+    files = {
+        str(path.relative_to(site)): path.read_bytes().decode("utf-8", "replace")
+        for path in site.rglob("*")
+        if path.is_file()
+    }
+    secrets = answers_of_the_course()
+    assert {item: where for item, where in told_by(files, secrets).items() if where} == {}
+    assert [name for name, text in files.items() if '"expected"' in text and not name.endswith(".py")] == []
+    folders = [PACKAGE / "course" / "items", PACKAGE / "course" / "predictions"]
+    plain = {str(path): path.read_text(encoding="utf-8") for folder in folders for path in folder.iterdir()}
+    assert [item for item, where in told_by(plain, secrets).items() if not where] == [], (
+        "the search finds nothing"
+    )
+    code = (
+        "from dataclasses import asdict; from autograd_lab.course import foreseen, items\n"
+        "print([asdict(item) for item in items.shipped().values()])\n"
+        "print([foreseen.questions(f'{n:02d}') for n in range(15)])"
+    )
+    here = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert in_site(built, code) == here.stdout

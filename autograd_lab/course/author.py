@@ -30,6 +30,10 @@ argument, their docstring says what is tried, and their result for the reference
     def backward(root): ...
     @right                                          another good program: must pass
     def backward(root): ...
+    @look("It computes with the lab's own tensors.")     a hidden probe without points: True if an answer avoids the task. The
+    def with_tensors(backward): ...                 class report then lists it, with this reason
+    @avoiding                                       a program that does: must pass, and be listed
+    def backward(root): ...
 
 `read` runs the source in this process and returns the sheet; `problems` lists what is missing.
 """
@@ -41,18 +45,19 @@ import json
 import linecache
 import re
 import textwrap
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import feedback, handed_out, plain, probe, spoken
-from .items import Item, Probe, Wrong, judge
+from . import diagnoses, feedback, handed_out, plain, probe, spoken
+from .items import Item, Probe, Wrong, avoided, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_STUB, END_STUB = "### BEGIN STUB", "### END STUB"
-LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 2
+LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 6
 _HEADING = re.compile(
     r"^#+\s+(?P<id>\d\d\.\d+)\s*[·:.-]\s*(?P<title>.*?)\s*(?:\([\d.]+ points?\))?\s*$", re.MULTILINE
 )
@@ -68,8 +73,10 @@ class Draft:
     wrong: list[tuple[Wrong, Any]] = field(default_factory=list)
     """(entry of the bank, the wrong program itself or None for a value)."""
     right: list[Any] = field(default_factory=list)
-    equivalent: list[str] = field(default_factory=list)
-    """Equivalent mutants, as written in the report."""
+    avoiding: list[Any] = field(default_factory=list)
+    """Programs with the right results that avoid the task."""
+    equivalent: dict[str, str] = field(default_factory=dict)
+    """{equivalent mutant, as written in the report: why it does the same}."""
     answer_cell: int = -1
     """Number of the code cell (in `Sheet.code`) that holds the reference answer."""
 
@@ -133,7 +140,7 @@ def public(item: Item) -> Item:
             bank.append(replace(wrong, outputs=outputs))
     sealed = [
         Probe(name=f"hidden {i}", points=p.points, source="", hidden=True, cases=[])
-        for i, p in enumerate((p for p in item.probes if p.hidden), start=1)
+        for i, p in enumerate((p for p in item.probes if p.hidden and not p.look), start=1)
     ]
     return replace(item, probes=[*visible, *sealed], wrong=bank)
 
@@ -211,16 +218,21 @@ class Desk:
         """Run an item's cell."""
         words = {
             "item": self.item, "shared": self.shared, "probe": self.probe, "wrong": self.wrong, "right": self.right,
+            "look": self.look, "avoiding": self.avoiding,
             "wrong_answer": wrong_answer, **probe.namespace(),
         }  # fmt: skip
         self.cell = source
         self.prelude = ""
-        execute(source, self.space | words, where)
+        space = self.space | words
+        for node in _parsed(source, where):
+            # each program has its own name to itself, as in a student's notebook: it may call itself, or make more of its own class
+            own = dict(space) if _is_program(node) else space
+            _execute(compile(ast.Module([node], []), f"<{where}>", "exec"), own, where)
 
     def item(
         self, item_id: str, *, kind: str, points: float = 0, hints: tuple[str, ...] | list[str] = (), wrong: tuple[Wrong, ...] | list[Wrong] = (),
         accept: tuple[Any, ...] | list[Any] = (), partial: bool = False, rtol: float = plain.RTOL,
-        equivalent: tuple[str, ...] | list[str] = (),
+        equivalent: dict[str, str] | None = None,
     ) -> None:  # fmt: skip
         """Begin an item; the probes and programs that follow in the cell belong to it."""
         made = Item(
@@ -232,7 +244,7 @@ class Desk:
             partial=partial,
             rtol=rtol,
         )
-        self.draft = Draft(made, wrong=[(w, None) for w in wrong], equivalent=list(equivalent))
+        self.draft = Draft(made, wrong=[(w, None) for w in wrong], equivalent=dict(equivalent or {}))
         self.sheet.drafts.append(self.draft)
         self._hand_in(self.draft)
 
@@ -277,6 +289,21 @@ class Desk:
         self.draft.right.append(program)
         return program
 
+    def look(self, reason: str) -> Callable[[Any], Any]:
+        """A function that says, with True, whether the answer (its argument) avoids the task; `reason` says how."""
+
+        def keep(function: Any) -> Any:
+            text = self.prelude + _source_of(self.cell, function.__name__)
+            self.draft.item.probes.append(Probe(function.__name__, 0, text, hidden=True, look=reason))
+            return function
+
+        return keep
+
+    def avoiding(self, program: Any) -> Any:
+        """A program that gives the right results, and avoids the task."""
+        self.draft.avoiding.append(program)
+        return program
+
 
 def wrong_answer(answer: Any, misconception: str, says: str, score: float = 0) -> Wrong:
     """A wrong value of the bank: the answer, the misconception behind it (or ""), and what refutes it."""
@@ -297,12 +324,40 @@ def catching() -> Iterator[list[tuple[str, Any]]]:
 def execute(source: str, space: dict[str, Any], where: str) -> None:
     """Run the text of a cell; magics are left out. Functions in it keep their source."""
     lines = [line if not re.match(r"\s*[%!]", line) else "" for line in source.splitlines()]
-    text = "\n".join(lines) + "\n"
-    linecache.cache[f"<{where}>"] = len(text), None, text.splitlines(keepends=True), f"<{where}>"
+    text = _remembered("\n".join(lines) + "\n", where)
     try:
-        exec(compile(text, f"<{where}>", "exec"), space)
+        code = compile(text, f"<{where}>", "exec")
     except Exception as error:
         raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+    _execute(code, space, where)
+
+
+def _execute(code: types.CodeType, space: dict[str, Any], where: str) -> None:
+    try:
+        exec(code, space)
+    except Exception as error:
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _remembered(text: str, where: str) -> str:
+    """`text`, which is from now on the source of the functions in it."""
+    linecache.cache[f"<{where}>"] = len(text), None, text.splitlines(keepends=True), f"<{where}>"
+    return text
+
+
+def _parsed(source: str, where: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(_remembered(source, where)).body
+    except SyntaxError as error:
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _is_program(node: ast.stmt) -> bool:
+    """Whether it is a program of the bank, below @wrong or @right."""
+    if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return False
+    called = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
+    return any(isinstance(one, ast.Name) and one.id in ("wrong", "right", "avoiding") for one in called)
 
 
 def _source_of(cell: str, name: str) -> str:
@@ -324,7 +379,7 @@ def _complete(draft: Draft) -> None:
         item.points = sum(one.points for one in item.probes)
         for entry, program in draft.wrong:
             if program is not None:
-                entry.outputs = probe.run(item.probes, program)
+                entry.outputs = probe.run([p for p in item.probes if not p.look], program)
     item.wrong = [entry for entry, _ in draft.wrong]
 
 
@@ -342,6 +397,7 @@ def problems(sheet: Sheet) -> list[str]:
     found += [f"{item_id}: defined twice" for item_id in sorted({d for d in defined if defined.count(d) > 1})]
     for draft in sheet.drafts:
         found += [f"{draft.item.id}: {text}" for text in _owed(draft, sheet.name.split("_")[0])]
+        found += [f"{draft.item.id}: {text}" for text in _false_of_some(sheet, draft)]
     total = sum(item.points for item in sheet.items)
     if sheet.metadata.get("points") != total:
         found.append(f"metadata points: {sheet.metadata.get('points')}, but the items are worth {total:g}")
@@ -365,7 +421,11 @@ def _owed(draft: Draft, notebook: str) -> Iterator[str]:
         yield 'no heading "## 04.1 · Title" above it'
     if len(item.hints) != 3:
         yield f"{len(item.hints)} hints, 3 wanted: what to look at, how to think, nearly the answer"
-    for text in (*item.hints, *(wrong.says for wrong in item.wrong), *(p.says for p in item.probes)):
+    for text in (
+        *item.hints,
+        *(wrong.says for wrong in item.wrong),
+        *(p.look or p.says for p in item.probes),
+    ):
         yield from (f"nobody says {found}, in {text[:60]!r}" for found in spoken.stiff(text))
     if item.probes:
         yield from _owed_code(draft)
@@ -410,9 +470,44 @@ def _owed_code(draft: Draft) -> Iterator[str]:
             yield f"{what} earns {verdict.score:g} points; it says {wrong.score:g}"
     yield from _owed_diagnoses(item)
     for number, program in enumerate(draft.right, start=1):
-        verdict = judge(item, outputs=probe.run(item.probes, program))
+        outputs = probe.run(item.probes, program)
+        verdict = judge(item, outputs=outputs)
         if verdict.state != "passed":
             yield f"right program {number} is refused: {verdict.says}"
+        yield from (
+            f"right program {number} is said to avoid the task: {how}" for how in avoided(item, outputs)
+        )
+    yield from _owed_looks(draft)
+
+
+def _owed_looks(draft: Draft) -> Iterator[str]:
+    item, seen = draft.item, set()
+    for number, program in enumerate(draft.avoiding, start=1):
+        outputs = probe.run(item.probes, program)
+        seen.update(how := avoided(item, outputs))
+        if not how or judge(item, outputs=outputs).state != "passed":
+            yield f"avoiding program {number} is not right, or nobody is told of it"
+    for p in item.probes:
+        if p.look and (p.look not in seen or p.expected != [False]):
+            yield f"{p.name}: no program in the bank avoids the task like this, or the reference answer does"
+
+
+def _false_of_some(sheet: Sheet, draft: Draft) -> Iterator[str]:
+    """Sentences of the bank about code that a program with the same results need not have."""
+    if not draft.item.probes or not draft.checked:
+        return
+    answer = sheet.code[draft.answer_cell]
+    question = " ".join(
+        cell["source"]
+        for cell in sheet.cells
+        if cell["type"] == "markdown" and draft.item.id in cell["source"]
+    )
+    programs = [
+        probe.text_of(program) for program in (*draft.right, *(program for _, program in draft.wrong))
+    ]
+    for says in dict.fromkeys(wrong.says for wrong, _ in draft.wrong):
+        for code in diagnoses.other_code(says, answer, stub(answer), question, programs):
+            yield f"not every program with these results has {code!r}, in {says[:60]!r}"
 
 
 def _owed_diagnoses(item: Item) -> Iterator[str]:
@@ -421,7 +516,7 @@ def _owed_diagnoses(item: Item) -> Iterator[str]:
     visible = [key for p in item.probes if not p.hidden for key in p.names()]
     for number, wrong in enumerate(item.wrong, start=1):
         verdict = judge(shipped, outputs={key: wrong.outputs[key] for key in visible if key in wrong.outputs})
-        if verdict.state == "wrong" and verdict.says != wrong.says:
+        if verdict.state == "wrong" and (verdict.says, verdict.misconception) != (wrong.says, wrong.id):
             yield f"in the notebook wrong program {number} ({wrong.id or wrong.says[:30]}) is taken for another: {verdict.says}"
 
 

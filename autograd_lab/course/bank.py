@@ -1,8 +1,7 @@
 """Does every check catch what it should? The bank of wrong answers, and mutants of every reference program, in one table.
 
-A mutant is the reference answer with one small thing changed: an operator, a constant, a comparison, an axis, a sign, a transpose
-or keepdim dropped, `+=` made `=`. One that passes every probe is a survivor: either it is equivalent (the item then
-lists it under `equivalent`), or the probes have a gap.
+A mutant (mutants.py) is the reference answer with one small thing changed. One that passes every probe is a survivor: either it
+does the same, and the item says why under `equivalent`, or the probes have a gap.
 
 An idle program does none of the work: the code as it was handed out, or with `return 0` or similar in place of the
 work. It must earn nothing: each probe must check something that only the work achieves.
@@ -14,8 +13,7 @@ work. It must earn nothing: each probe must check something that only the work a
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import gc
 import signal
 import sys
 import time
@@ -27,23 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from . import feedback, probe
-from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, public, read, stub
-from .items import find, judge, recognize
+from .author import Draft, Sheet, catching, execute, problems, public, read, stub
+from .items import Item, find, judge, recognize
+from .mutants import idle, mutants
 
-SECONDS = 2.0
-"""The time limit for one mutant, which counts as caught if it takes longer."""
-
-_BINARY: dict[type, type] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Mult,
-    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
-}  # fmt: skip
-_COMPARE: dict[type, type] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
-
-IDLE = ("pass", "return 0", "return 1", "return True", "return []", "raise NotImplementedError")
-"""Replacements for the work; in addition, each argument of the function, returned unchanged."""
+SECONDS, TIMES = 0.1, 10
+"""A mutant gets as much processor time as the reference answer, times TIMES, and SECONDS at least; if it takes longer, it counts as caught."""
 
 
 @dataclass
@@ -59,8 +46,14 @@ class Row:
     mutants: int = 0
     killed: int = 0
     survivors: list[str] = field(default_factory=list)
+    outdated: list[str] = field(default_factory=list)
+    """Mutants listed as equivalent that do not exist, or do not pass."""
     idle: list[str] = field(default_factory=list)
     """Idle programs that earn something."""
+    differing: list[str] = field(default_factory=list)
+    """What `lab.check` and the grader say of a program differently."""
+    diagnosed: list[str] = field(default_factory=list)
+    """Mutants with the results of a known mistake, each with what a student hears of it in the notebook."""
 
 
 def report(sheet: Sheet) -> list[Row]:
@@ -69,43 +62,70 @@ def report(sheet: Sheet) -> list[Row]:
     for draft in sheet.drafts:
         item = draft.item
         caught = named = 0
+        differing = []
         for wrong in item.wrong:
             verdict = judge(item, outputs=wrong.outputs) if item.probes else judge(item, wrong.answer)
             caught += verdict.state == "wrong"
             named += verdict.says == wrong.says
+            differing.append(disagreement(item, wrong.outputs) if item.probes else "")
         row = Row(item.id, item.kind, item.points, len(item.wrong), caught, named)
         if item.probes:
-            for name, alive in run_mutants(sheet, draft):
-                row.mutants += 1
-                row.killed += not alive
-                if alive:
-                    row.survivors.append(name)
+            alive = set()
+            for one in run_mutants(sheet, draft):
+                row.mutants += not (one.alive and one.name in draft.equivalent)
+                row.killed += not one.alive
+                if one.alive:
+                    alive.add(one.name)
+                differing.append(one.differs)
+                if one.says:
+                    row.diagnosed.append(f"{item.id} | {one.name} | {one.says}")
+            row.survivors = sorted(alive - draft.equivalent.keys())
+            row.outdated = sorted(draft.equivalent.keys() - alive)
+            row.differing = sorted({text for text in differing if text})
             row.idle = [f"{name}: {score:g}" for name, score in run_idle(sheet, draft) if score]
         rows.append(row)
     return rows
 
 
-def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, bool]]:
-    """(what was changed, whether every probe still passes) for each mutant of an item's reference answer."""
-    attempt = _attempts(sheet, draft)
-    for name, text in mutants(sheet.code[draft.answer_cell]):
-        if name in draft.equivalent:
-            continue
-        outputs = attempt(text)
-        yield name, outputs is not None and judge(draft.item, outputs=outputs).state == "passed"
+@dataclass(frozen=True)
+class Mutant:
+    """A mutant of an item's reference answer, after its run."""
+
+    name: str
+    """What was changed."""
+    alive: bool
+    """Whether every probe passes."""
+    says: str = ""
+    """The diagnosis of the bank that a student would hear in the notebook, if its results are those of a known mistake."""
+    differs: str = ""
+    """What the notebook and the grader say, if they disagree."""
 
 
-def diagnosed_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, str]]:
-    """(what was changed, the diagnosis of the bank that a student would hear) for each mutant with the results of a known mistake."""
+def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[Mutant]:
+    """Each mutant of an item's reference answer, equivalent ones among them."""
     attempt = _attempts(sheet, draft)
     shipped = public(draft.item)
     for name, text in mutants(sheet.code[draft.answer_cell]):
         outputs = attempt(text)
-        visible = {
-            key: (outputs or {}).get(key) for p in draft.item.probes if not p.hidden for key in p.names()
-        }
-        if outputs is not None and (known := recognize(shipped, visible)):
-            yield name, known.says
+        if outputs is None:
+            yield Mutant(name, alive=False)
+            continue
+        known = recognize(shipped, _visible(shipped, outputs))
+        alive = judge(draft.item, outputs=outputs).state == "passed"
+        yield Mutant(name, alive, known.says if known else "", disagreement(draft.item, outputs))
+
+
+def disagreement(item: Item, outputs: dict[str, Any]) -> str:
+    """What `lab.check` and the grader say of a program with these outputs, if it is not the same; "" where the notebook sees nothing wrong."""
+    shipped = public(item)
+    here, there = judge(shipped, outputs=_visible(shipped, outputs)), judge(item, outputs=outputs)
+    if here.state == "passed" or (here.says, here.misconception) == (there.says, there.misconception):
+        return ""
+    return f"in the notebook {here.misconception} {here.says} when graded {there.misconception} {there.says}"
+
+
+def _visible(shipped: Item, outputs: dict[str, Any]) -> dict[str, Any]:
+    return {key: outputs[key] for p in shipped.probes for key in p.names()}
 
 
 def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
@@ -124,14 +144,18 @@ def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | No
             execute(source, before, f"{sheet.name}, code {number}")
     rest = sheet.code[draft.answer_cell + 1 :]
     check = next(source for source in rest if f'"{draft.item.id}"' in source)
+    probes = [one for one in draft.item.probes if not one.look]
+    start = time.process_time()
+    probe.run(probes, draft.reference)
+    seconds = max(SECONDS, TIMES * (time.process_time() - start))
 
     def attempt(text: str) -> dict[str, Any] | None:
         space = dict(before)
         try:
-            with catching() as given, limit(SECONDS):
+            with catching() as given, limit(seconds):
                 execute(text, space, "attempt")
                 execute(check, space, "check")
-                return probe.run(draft.item.probes, given[-1][1])
+                return probe.run(probes, given[-1][1])
         except (ValueError, TimeUp):
             return None
 
@@ -144,7 +168,7 @@ class TimeUp(BaseException):
 
 @contextmanager
 def limit(seconds: float) -> Iterator[None]:
-    """Raise TimeUp in the block after `seconds` (if the system has timers; otherwise mutants must end by themselves)."""
+    """Raise TimeUp in the block after `seconds` of processor time (without timers of the system, mutants must end by themselves)."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -152,165 +176,17 @@ def limit(seconds: float) -> Iterator[None]:
     def ring(number: int, frame: types.FrameType | None) -> None:
         raise TimeUp
 
-    old = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    old = signal.signal(signal.SIGPROF, ring)
+    collecting = gc.isenabled()
+    gc.disable()  # a collection takes as long as there are objects in this process, which is not the mutant's time
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-
-
-def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """(name, text) of every mutant of a cell; only what is between the solution markers is changed."""
-    inside = _solution_lines(source)
-    tree = ast.parse(source)
-    seen = {ast.unparse(tree)}
-    for path, change in _changes(tree, inside):
-        mutant = copy.deepcopy(tree)
-        node: Any = mutant
-        for step in path:
-            node = getattr(node, step) if isinstance(step, str) else node[step]
-        old = ast.unparse(node)
-        change(node, mutant, path)
-        ast.fix_missing_locations(mutant)
-        text = ast.unparse(mutant)
-        if text in seen:
-            continue
-        seen.add(text)
-        new = _at(mutant, path)
-        line = getattr(_at(tree, path), "lineno", 0)
-        yield f"{line}: {old} -> {ast.unparse(new)}", text
-
-
-def idle(handed_out: str) -> Iterator[tuple[str, str]]:
-    """(name, text) of every idle program that can be made from an answer's cell as students get it."""
-    yield "as handed out", handed_out
-    found = [node for node in ast.walk(ast.parse(handed_out)) if isinstance(node, ast.FunctionDef)]
-    for work in (*IDLE, *range(max(len(function.args.args) for function in found))):
-        tree = ast.parse(handed_out)
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef):
-                names = [argument.arg for argument in function.args.args]
-                text = f"return {names[min(work, len(names) - 1)]}" if isinstance(work, int) else work
-                function.body = ast.parse(text).body
-        yield f"return argument {work + 1}" if isinstance(work, int) else work, ast.unparse(tree)
-    for value in (None, 0):
-        tree = ast.parse(handed_out)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and node.value is ...:
-                node.value = value
-        yield f"{value} in the gaps", ast.unparse(tree)
-
-
-def _at(tree: Any, path: tuple[Any, ...]) -> Any:
-    for step in path:
-        tree = getattr(tree, step) if isinstance(step, str) else tree[step]
-    return tree
-
-
-def _solution_lines(source: str) -> set[int]:
-    lines: set[int] = set()
-    on = False
-    for number, line in enumerate(source.splitlines(), start=1):
-        if line.strip() == BEGIN:
-            on = True
-        elif line.strip() == END:
-            on = False
-        elif on:
-            lines.add(number)
-    return lines
-
-
-Change = Callable[[Any, Any, tuple[Any, ...]], None]
-
-
-def _changes(tree: ast.AST, inside: set[int]) -> Iterator[tuple[tuple[Any, ...], Change]]:
-    for path, node in _walk(tree, ()):
-        if getattr(node, "lineno", 0) in inside and not _is_docstring(tree, path, node):
-            for change in _of(node):
-                yield path, change
-
-
-def _walk(node: ast.AST, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], ast.AST]]:
-    yield path, node
-    for name, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST):
-            yield from _walk(value, (*path, name))
-        elif isinstance(value, list):
-            for i, part in enumerate(value):
-                if isinstance(part, ast.AST):
-                    yield from _walk(part, (*path, name, i))
-
-
-def _is_docstring(tree: ast.AST, path: tuple[Any, ...], node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _replace(make: Callable[[Any], ast.AST]) -> Change:
-    def change(node: Any, tree: Any, path: tuple[Any, ...]) -> None:
-        parent = _at(tree, path[:-1])
-        new = make(node)
-        if isinstance(path[-1], str):
-            setattr(parent, path[-1], new)
-        else:
-            parent[path[-1]] = new
-
-    return change
-
-
-def _set(**fields: Any) -> Change:
-    def change(node: Any, tree: Any, path: tuple[Any, ...]) -> None:
-        for name, value in fields.items():
-            setattr(node, name, value)
-
-    return change
-
-
-def _of(node: Any) -> Iterator[Change]:
-    """The small changes that are possible at one place."""
-    if isinstance(node, ast.BinOp):
-        if type(node.op) in _BINARY:
-            yield _set(op=_BINARY[type(node.op)]())
-        if isinstance(node.op, ast.Sub | ast.Div | ast.Pow | ast.MatMult):
-            yield _set(left=node.right, right=node.left)
-    elif isinstance(node, ast.AugAssign):
-        yield _replace(lambda n: ast.Assign(targets=[n.target], value=n.value))
-        if type(node.op) in _BINARY:
-            yield _set(op=_BINARY[type(node.op)]())
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
-        yield _set(ops=[_COMPARE[type(node.ops[0])]()])
-    elif isinstance(node, ast.BoolOp):
-        yield _set(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
-        yield _replace(lambda n: n.operand)
-    elif isinstance(node, ast.Constant) and not isinstance(node.value, str):
-        yield from _constants(node.value)
-    elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
-        yield _replace(lambda n: n.value)
-    elif isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in (
-            "t",
-            "transpose",
-            "detach",
-            "clone",
-            "copy",
-        ):
-            yield _replace(lambda n: n.func.value)
-        for i, keyword in enumerate(node.keywords):
-            if keyword.arg in ("keepdim", "keepdims", "create_graph", "retain_graph"):
-                yield _set(keywords=[k for j, k in enumerate(node.keywords) if j != i])
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        yield _replace(lambda n: ast.Pass())
-
-
-def _constants(value: Any) -> Iterator[Change]:
-    if value is True or value is False:
-        yield _set(value=not value)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield _set(value=value + 1)
-        if value:
-            yield _set(value=type(value)(0))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if collecting:
+            gc.enable()
+        signal.signal(signal.SIGPROF, old)
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -334,6 +210,8 @@ def table(rows: list[Row]) -> str:
             + "".join(f"{n:>{w}}" for n, w in zip(sums, (7, 8, 7, 9, 8), strict=True))
         )
     lines += [f"{row.item} survivor  {name}" for row in rows for name in row.survivors]
+    lines += [f"{row.item} listed as equivalent, and is not  {name}" for row in rows for name in row.outdated]
+    lines += [f"{row.item} {text}" for row in rows for text in row.differing]
     lines += [f"{row.item} earns points for nothing  {name}" for row in rows for name in row.idle]
     return "\n".join(lines)
 
@@ -384,12 +262,20 @@ def main(argv: list[str] | None = None) -> int:
     return (
         1
         if owed
-        or any(row.survivors or row.idle or row.caught < row.banked or row.named < row.banked for row in rows)
+        or any(
+            row.survivors
+            or row.outdated
+            or row.idle
+            or row.differing
+            or row.caught < row.banked
+            or row.named < row.banked
+            for row in rows
+        )
         else 0
     )
 
 
-__all__ = ["Row", "idle", "limit", "mutants", "report", "run_idle", "run_mutants", "table"]
+__all__ = ["Mutant", "Row", "idle", "limit", "mutants", "report", "run_idle", "run_mutants", "table"]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,6 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from . import packed
+
 FOLDER = Path(__file__).parent / "predictions"
 _ANSWER = re.compile(r"(= )?(.+?)(?: (M\d\d))?: (.+)")
 
@@ -62,8 +64,7 @@ def question(ask: str) -> Question | None:
 @cache
 def questions(number: str) -> dict[str, Question]:
     """All questions of the notebook of this number, by id. Raises ValueError for a line that cannot be read."""
-    path = FOLDER / f"{number}.txt"
-    return parse(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return parse(packed.text_of(FOLDER, number, ".txt"))
 
 
 def parse(text: str) -> dict[str, Question]:

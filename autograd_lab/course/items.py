@@ -7,7 +7,7 @@
     judge    (item, answer) -> Verdict: pure, so that the notebook, the tests and the grader agree
 
 Items are written in the solutions' sources (solutions/*.py) and built into `items/<notebook>.json` (visible probes,
-shipped) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
+shipped, in a wheel packed) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import plain
+from . import packed, plain
 
 FORMAT, VERSION = "autograd-lab-items", 1
 KINDS = ("predict", "number", "order", "engine", "code", "debug")
@@ -53,6 +53,8 @@ class Probe:
     expected: list[Any] = field(default_factory=list)
     hidden: bool = False
     rtol: float = plain.RTOL
+    look: str = ""
+    """For a probe that is not about points: what an answer does that avoids the task, if the probe gives True."""
 
     def names(self) -> list[str]:
         """The names of its cases, in order: "chain", or "chain(2, 3)"."""
@@ -195,8 +197,8 @@ def _judge_dict(expected: dict[str, Any], answer: dict[str, Any], rtol: float) -
 def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
     score, failed = 0.0, []
     for probe in item.probes:
-        if not probe.cases or not all(key in outputs for key in probe.names()):
-            continue  # a hidden one, in a student's notebook
+        if probe.look or not probe.cases or not all(key in outputs for key in probe.names()):
+            continue  # the last: a hidden one, in a student's notebook
         bad = [
             (probe, i)
             for i, (key, want) in enumerate(zip(probe.names(), probe.expected, strict=True))
@@ -227,12 +229,34 @@ def _leaves(x: Any) -> int:
 
 
 def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
-    """The banked mistake with exactly these outputs, if there is one."""
-    for wrong in item.wrong:
-        shared = [key for key in wrong.outputs if key in outputs]
-        if shared and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
-            return wrong
+    """The banked mistake with exactly these outputs; if there is none, the one with these outputs in the probes that a notebook shows.
+
+    The same mistake can be written in many ways that differ in hidden probes: what the notebook names, grading names as well.
+    """
+    shown = {
+        key: want
+        for p in item.probes
+        if not p.hidden
+        for key, want in zip(p.names(), p.expected, strict=True)
+    }
+    for keys in (outputs.keys(), outputs.keys() & shown.keys()):
+        for wrong in item.wrong:
+            shared = [key for key in keys if key in wrong.outputs]
+            differs = any(
+                key not in shown or not plain.same(wrong.outputs[key], shown[key]) for key in shared
+            )
+            if differs and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
+                return wrong
     return None
+
+
+def avoided(item: Item, outputs: dict[str, Any]) -> list[str]:
+    """How an answer with these outputs avoids the task: for a person to judge, points do not depend on it."""
+    return [
+        probe.look
+        for probe in item.probes
+        if probe.look and any(outputs.get(key) is True for key in probe.names())
+    ]
 
 
 def difference(about: str, got: Any, want: Any) -> str:
@@ -305,9 +329,7 @@ def from_json(text: str) -> list[Item]:
 @cache
 def shipped() -> dict[str, Item]:
     """All items that this installation knows, by id."""
-    found = [
-        item for path in sorted(FOLDER.glob("*.json")) for item in from_json(path.read_text(encoding="utf-8"))
-    ]
+    found = [item for _, text in packed.texts(FOLDER, ".json") for item in from_json(text)]
     return {item.id: item for item in found}
 
 

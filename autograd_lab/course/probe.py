@@ -6,6 +6,7 @@ import inspect
 import linecache
 import math
 import re
+import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -82,12 +83,21 @@ def unfinished(answer: Any, stubs: Iterable[str] = ()) -> bool:
     """
     if plain.unanswered(answer):
         return True
-    texts = [_text(function) for function in _functions(answer)]
+    texts = _texts(answer)
     if any(_OPEN.search(text) for text in texts):
         return True
     if inspect.isfunction(answer) and handed_out.does_nothing(texts[0]):
         return True
     return bool(texts) and any(all(handed_out.same_code(text, stub) for text in texts) for stub in stubs)
+
+
+def text_of(answer: Any) -> str:
+    """The code of a function, a class, or a list of them; "" if it is not known."""
+    return "\n".join(map(textwrap.dedent, _texts(answer)))
+
+
+def _texts(answer: Any) -> list[str]:
+    return [_text(function) for function in _functions(answer)]
 
 
 def _functions(answer: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A build hook for hatchling: puts the notebooks into a wheel as students receive them (see student.py).
+"""A build hook for hatchling: puts the notebooks into a wheel as students receive them (see student.py), and answers packed (packed.py).
 
 The committed notebooks contain outputs and the instructor's cells, and every student gets the wheel. Instructors
 work in a checkout.
@@ -13,14 +13,19 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class StudentCopies(BuildHookInterface):
-    """Puts copies of notebooks/*.ipynb, without what is not for students, into the wheel."""
+    """Puts copies of notebooks/*.ipynb into the wheel, without what is not for students, and files with answers packed."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the wheel is written; an editable one uses the checkout as it is."""
         if version == "editable":
             return
-        student_copy = _student(Path(self.root)).student_copy
+        student_copy, packed = _module("student").student_copy, _module("packed")
         self.copies = tempfile.TemporaryDirectory()
+        for folder, suffix in packed.FOLDERS.items():
+            for path in sorted((_COURSE / folder).glob(f"*{suffix}")):
+                copy = Path(self.copies.name) / f"{path.name}{packed.SUFFIX}"
+                copy.write_text(packed.pack(path.read_text(encoding="utf-8")), encoding="utf-8")
+                build_data["force_include"][str(copy)] = f"autograd_lab/course/{folder}/{copy.name}"
         for notebook in sorted((Path(self.root) / "notebooks").glob("*.ipynb")):
             copy = Path(self.copies.name) / notebook.name
             copy.write_text(student_copy(notebook.read_text(encoding="utf-8")), encoding="utf-8")
@@ -32,9 +37,12 @@ class StudentCopies(BuildHookInterface):
             self.copies.cleanup()
 
 
-def _student(root: Path) -> Any:
-    """The module student.py alone: a build has no NumPy, which importing the package would load."""
-    spec = importlib.util.spec_from_file_location("student", root / "autograd_lab" / "course" / "student.py")
+_COURSE = Path(__file__).parent
+
+
+def _module(name: str) -> Any:
+    """A module of this folder alone: a build has no NumPy, which importing the package would load."""
+    spec = importlib.util.spec_from_file_location(name, _COURSE / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -5,6 +5,7 @@ not queued.
 """
 
 from heapq import heappop, heappush, heapreplace
+from types import MappingProxyType
 
 from ..core.engine import _ids as new_id
 from ..core.engine import count_dependencies
@@ -22,6 +23,7 @@ class WholePass(FullPass):
     captures = only = watch = None
     create_graph = tensors = False
     saved_hooks = ()
+    captured = MappingProxyType({})
 
     def __init__(self, root, seed, keep_graph):
         self.id = new_id()

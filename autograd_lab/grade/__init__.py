@@ -18,6 +18,8 @@ comes back and is judged here.
     engine.py        keeps the workers busy, within limits; a second, careful pass for what died or hung
     scoring.py       Run -> Results, with the keys
     gradebook.py     SQLite: one transaction per submission, overrides with their reasons
+    rescue.py        its backups, what was done by hand, and how a damaged one comes back
+    files.py         files that are there whole or not at all; temporary folders that nobody is left with
     policy.py        lateness, extensions, which of several submissions counts
     run.py           the command: from a folder to a gradebook, and on from where it was interrupted
     tables.py        grades.csv, grades.json, Gradescope, nbgrader

@@ -232,7 +232,7 @@ def differing(one: Path, other: Path) -> list[str]:
     # the gradebook is a database that stores times; every table is made from it
     return sorted(
         str(n) for n in names
-        if not n.name.startswith(("gradebook.db", ".grading")) and content(one / n) != content(other / n)
+        if not n.parts[0].startswith(("gradebook.db", ".grading", "backups")) and content(one / n) != content(other / n)
     )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import getpass
 import math
+import shutil
+import sqlite3
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +14,8 @@ from pathlib import Path
 
 from autograd_lab.course.resources import course_root
 
-from . import feedback, policy, tables
+from . import feedback, policy, rescue, tables
+from .files import alone, refused, whole
 from .gradebook import NAME, Change, Entry, Gradebook
 from .model import RESULT_STATES, CannotGradeError, Result
 from .people import Roster
@@ -21,8 +24,11 @@ from .people import Roster
 def main(argv: list[str] | None = None) -> int:
     """`autograd-lab gradebook RESULTS [show | override | overrides | comment | policy | ...]`; the exit status."""
     options = _parser().parse_args(argv)
+    path = options.results / NAME if options.results.is_dir() else options.results
     try:
-        with Gradebook(options.results / NAME if options.results.is_dir() else options.results) as book:
+        if options.do is _restore:
+            return _restore(path, options)
+        with Gradebook(path, create=options.do is _import and options.results.is_dir()) as book:
             if options.student:
                 options.student = _student(book, options.student)
             return int(options.do(book, options))
@@ -32,6 +38,12 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # piped into `head`
         sys.stderr.close()
         return 0
+    except OSError as error:
+        print(f"autograd-lab: {refused(error)}", file=sys.stderr)
+        return 2
+    except sqlite3.Error as error:  # rows that contradict each other
+        print(f"autograd-lab: {rescue.trouble(path, error)}", file=sys.stderr)
+        return 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,10 +127,27 @@ def _parser() -> argparse.ArgumentParser:
     history.set_defaults(do=_history)
 
     export = commands.add_parser(
-        "export", help="write grades.csv, grades.json, Gradescope's and nbgrader's files again"
+        "export",
+        help="write grades.csv, grades.json, Gradescope's and nbgrader's files again, and what was done by hand",
     )
     export.add_argument("--out", type=Path, help="the folder to write to (default: RESULTS)")
     export.set_defaults(do=_export)
+    take = commands.add_parser("import", help="add what was done by hand in another gradebook")
+    take.add_argument(
+        "file", type=Path, metavar="FILE", help="its by_hand.json, a backup, or even a damaged gradebook.db"
+    )
+    take.set_defaults(do=_import)
+    restore = commands.add_parser(
+        "restore", help="bring a damaged gradebook back, with all that was done by hand"
+    )
+    restore.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        nargs="?",
+        help="the backup to take (default: the newest one that is whole)",
+    )
+    restore.set_defaults(do=_restore)
     return parser
 
 
@@ -376,9 +405,84 @@ def _history(book: Gradebook, options: argparse.Namespace) -> int:
 
 
 def _export(book: Gradebook, options: argparse.Namespace) -> int:
-    for path in tables.write(book, options.out or book.path.parent):
+    folder = options.out or book.path.parent
+    written: list[Path | None] = [*tables.write(book, folder), book.save_by_hand(folder)]
+    for path in filter(None, written):
         print(path)
     return 0
+
+
+def _import(book: Gradebook, options: argparse.Namespace) -> int:
+    rows = rescue.read(options.file)
+    new, odd = book.take_by_hand(rows)
+    count = sum(map(len, rows.values()))
+    print(f"{options.file}: {count} entries made by hand, {new} of them new.")
+    if odd:
+        print(f"{odd} of them do not fit this version of autograd_lab, and were left out.")
+    tables.write(book, book.path.parent)
+    return 0
+
+
+def _restore(path: Path, options: argparse.Namespace) -> int:
+    known = path.parent / rescue.BY_HAND
+    if not (path.exists() or known.exists() or rescue.backups(path)):
+        raise CannotGradeError(
+            f"There is no gradebook {path}.",
+            "neither it nor anything that could bring it back is there.",
+            "give the folder that `autograd-lab grade ... --out RESULTS` wrote",
+        )
+    with alone(path.parent):
+        if options.file is None and _is_whole(path):
+            raise CannotGradeError(
+                f"The gradebook {path} is whole.",
+                "there is nothing to bring back.",
+                "name a backup to go back to it",
+            )
+        if options.file is not None and not rescue.is_whole(options.file):
+            raise CannotGradeError(
+                f"{options.file} cannot take the place of the gradebook.",
+                "it is no gradebook, or a damaged one.",
+                "name another backup, or none to take the newest one that is whole",
+            )
+        source = options.file or rescue.whole_backup(path)
+        made_by_hand = []
+        for one in (known, path):
+            try:
+                made_by_hand.append(rescue.read(one))
+            except CannotGradeError:  # nothing in it can be read
+                if one == known:
+                    rescue.put_aside(known)
+        if source is not None:
+            with whole(path) as temporary:
+                shutil.copyfile(source, temporary)
+                aside = rescue.put_aside(path)
+        else:
+            aside = rescue.put_aside(path)
+        with Gradebook(path, create=True) as book:
+            new = book.taken + sum(book.take_by_hand(rows)[0] for rows in made_by_hand)
+            graded = len(book.entries())
+            tables.write(book, path.parent)
+    if aside:
+        print(f"The gradebook as it was is {aside.name}.")
+    print(
+        f"{source} is the gradebook now."
+        if source
+        else "There is no backup that is whole: the gradebook is a new one."
+    )
+    print(
+        f"It has {graded} submissions; {new} entries made by hand were added. Run `autograd-lab grade` to grade what is missing."
+    )
+    return 0
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with Gradebook(path) as book:
+            book.entries()
+            book.check()
+    except CannotGradeError:
+        return False
+    return True
 
 
 def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

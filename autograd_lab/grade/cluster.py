@@ -134,7 +134,7 @@ def code_digest() -> str:
 
 def without_answers(item: Item) -> Item:
     """An item for a machine that only runs submissions: without expected values and bank."""
-    probes = [replace(probe, expected=[], points=0, says="") for probe in item.probes]
+    probes = [replace(probe, expected=[], points=0, says="", look="") for probe in item.probes]
     return replace(item, expected=None, accept=[], wrong=[], probes=probes)
 
 

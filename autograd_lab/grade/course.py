@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from autograd_lab.course.resources import course_root
 from . import merge
 from .model import CannotGradeError
 
-GRADING = 3
+GRADING = 4
 """Incremented when the same submission and keys may give a different result: everything is then graded again."""
 
 
@@ -28,6 +29,19 @@ class Course:
 
     released: Mapping[str, merge.Released]
     items: Mapping[str, Sequence[Item]]
+    answers: Path | None = None
+    """The folder with the course's own solutions, if there is one."""
+
+    @cached_property
+    def solutions(self) -> dict[str, str]:
+        """{item: the course's own answer, as code}; nothing for those whose notebook cannot be read."""
+        found: dict[str, str] = {}
+        for path in sorted(self.answers.glob("*.ipynb")) if self.answers else ():
+            with suppress(CannotGradeError):
+                found |= {
+                    cell.item: cell.source for cell in merge.released(path).cells if cell.role == "answer"
+                }
+        return found
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -81,6 +95,7 @@ def load_course(exercises: Path | None = None, keys: Path | None = None) -> Cour
     return Course(
         {book.name: book for book in graded},
         {book.name: [found[item] for item in book.items] for book in graded},
+        keys.parent,
     )
 
 

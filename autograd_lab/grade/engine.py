@@ -11,7 +11,9 @@ A cell or a probe that ran into a limit is then left out, so that the limit is w
 careful pass is stopped as well (the student's code can reach its processes), it is run again without what was
 running, until it completes. Without fork, all further passes are of this last kind.
 
-Nothing that a submission's process sends is trusted: messages are bounded in size, checked to be plain data, and only stored.
+Nothing that a submission's process sends is trusted: messages are bounded in size, checked to be plain data, and only stored. A student
+sees what came before the hidden probes were sent for the first time. From then on, in this pass and in later ones, only the
+results of hidden probes are taken in, and they stay here.
 """
 
 from __future__ import annotations
@@ -41,12 +43,15 @@ import autograd_lab
 from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.plain import MOST
 from autograd_lab.grade import worker
+from autograd_lab.grade.files import Scratch
 from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
-from autograd_lab.grade.sandbox import SandboxError, cpu_of, refusal
+from autograd_lab.grade.sandbox import SandboxError, cpu_of, memory_of, refusal
 
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
+LOOK = 0.1  # seconds after which a submission's memory is looked at again
 DEPTH = 20  # nesting of lists in an answer
 TEXT = 5_000  # characters of a text in an answer
+MESSAGE = 500  # characters of what is said of a cell or an answer that failed
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has only the second
 _PLOTS = re.compile(r"matplotlib|pyplot|pylab|plt|png|gif|raster", re.IGNORECASE)
 """Words in cells that need matplotlib. For other cells it is not loaded in advance: the cost of forking grows with the size of the
@@ -152,13 +157,13 @@ def _environment(folder: Path) -> dict[str, str]:
         "LC_ALL",
         "LD_LIBRARY_PATH",
         "SYSTEMROOT",
-        "TMPDIR",
-        "TEMP",
-        "TMP",
         "MPLCONFIGDIR",
     )
     return {
         **{name: os.environ[name] for name in keep if name in os.environ},
+        **dict.fromkeys(
+            ("TMPDIR", "TEMP", "TMP"), str(folder)
+        ),  # so that nothing is left elsewhere if it is killed
         "PYTHONPATH": str(Path(autograd_lab.__file__).parents[1]),
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -193,6 +198,9 @@ class _Server(Protocol):
     def cpu(self) -> float:
         """Seconds of processor time that the submission has used so far, or 0 where that is unknown."""
 
+    def memory(self, most: int) -> int:
+        """Bytes that its processes use together, exact above `most`; 0 where something else limits them, or nothing can."""
+
     def stop(self) -> End:
         """End the submission if it has not ended yet; returns how it ended. Raises WorkerError if this worker is gone."""
 
@@ -208,6 +216,8 @@ class _ForkServer:
     def __init__(self, specification: dict[str, Any], folder: Path) -> None:
         self._pid = 0
         self._started = False
+        self._watched = False
+        self._without = specification["sandbox"]["without"]
         self._cgroups: list[str] = []
         self._process, self._control, self._log = _launch("serve", folder)
         worker.send(self._control, specification)
@@ -218,7 +228,22 @@ class _ForkServer:
         except (OSError, EOFError) as error:
             raise WorkerError(f"a worker did not start: {_last_line(self._log) or error}") from error
         self._cgroups = said["cgroups"]
+        self._pids_apart = "pid namespace" in said["layers"]
+        if "cgroup memory" not in said["layers"]:
+            self._watch(said)
         return said
+
+    def _watch(self, said: dict[str, Any]) -> None:
+        """Add up the memory of a submission's processes, where the kernel does not."""
+        try:
+            if "watched memory" in self._without:
+                raise OSError("left out on request")
+            memory_of(self._process.pid, 1 << 60)
+        except OSError as error:
+            said["missing"]["watched memory"] = error.strerror or str(error)
+        else:
+            self._watched = True
+            said["layers"].append("watched memory")
 
     def start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
@@ -255,6 +280,15 @@ class _ForkServer:
         with suppress(OSError):
             return cpu_of(self._pid)
         return 0.0
+
+    def memory(self, most: int) -> int:
+        if not self._watched:
+            return 0
+        with suppress(OSError):
+            if self._pids_apart:
+                return memory_of(self._pid, most)
+            return memory_of(self._process.pid, most, itself=False)  # what loses its parent becomes its child
+        return 0
 
     def stop(self) -> End:
         try:
@@ -318,6 +352,9 @@ class _Spawner:
             with suppress(OSError):
                 return cpu_of(self._now[0].pid)
         return 0.0
+
+    def memory(self, most: int) -> int:
+        return 0
 
     def stop(self) -> End:
         process, channel, log = self._now
@@ -391,6 +428,8 @@ class _Lost:
 
     cells: dict[int, str] = field(default_factory=dict)
     probes: dict[tuple[str, str], str] = field(default_factory=dict)
+    shown: _Pass | None = None
+    """The pass that was the first to send hidden probes: what a student may see is what it had until then."""
 
     def doubt(self) -> None:
         """Keep only the timeouts, which cost time: what died may have been killed by something an earlier cell left behind."""
@@ -423,7 +462,9 @@ class _Pass:
         last = job.cells[-1] if job.cells else None
         self.here = last.item if last and last.role == "check" and not careful else ""
         """The item whose probes may run last, in the process itself: no cell follows its check."""
-        self.asked = False
+        self.left_out = dict(lost.cells)
+        self.stage = ""
+        """The probes that were sent last: "", "visible" or "hidden"."""
         self.finished = False
         self.stopped = ""
         """Why it did not finish: "timeout", "memory" or "died"."""
@@ -466,20 +507,31 @@ class _Pass:
     def _listen(self, server: _Server, channel: socket.socket) -> None:
         inbox = Inbox(self.limits.message)
         used, since = server.cpu(), time.monotonic()
+        look, pause = since, LOOK
         while not self.finished:
-            data = server.wait(channel, 0.1)
+            data = server.wait(channel, pause)
             if data == b"":
                 self.stopped = "died"
                 return
             now = time.monotonic()
+            if now >= look:
+                memory = server.memory(self.limits.memory)
+                if memory > self.limits.memory:
+                    self.stopped = "memory"
+                    return
+                pause = LOOK if memory < self.limits.memory / 4 else LOOK / 5
+                look = now + max(
+                    pause, 5 * (time.monotonic() - now)
+                )  # looking may take long: most time is for others
             if data is None:
                 if now > self.end or self._overdue(server, server.cpu() - used, now - since):
                     self.stopped = "timeout"
                     return
                 continue
             for message in inbox.feed(data):
+                before = self.stage
                 self._note(message)
-                if message.get("done") == "cells":
+                if self.stage != before:
                     worker.send(channel, self._questions())
             used, since = server.cpu(), now
 
@@ -497,30 +549,47 @@ class _Pass:
         return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it limits its probes itself
 
     def _questions(self) -> dict[str, list[dict[str, Any]]]:
-        """The probes for the given answers, without expected results and without probes that were lost before."""
+        """The probes of this stage for the given answers, without expected results and without probes that were lost before."""
         asked: dict[str, list[dict[str, Any]]] = {}
+        if self.stage == "visible" and self.lost.shown:
+            return asked
         for item_id, answer in sorted(self.answers.items(), key=lambda pair: pair[0] == self.here):
             if answer.state != "given" or answer.error:
                 continue
             for probe in self.items[item_id].probes:
-                if (item_id, probe.name) not in self.lost.probes:
+                if self._is_open(probe) and (item_id, probe.name) not in self.lost.probes:
                     self.unanswered[item_id, probe.name] = ""
                     question = {"name": probe.name, "points": 0, "source": probe.source, "cases": probe.cases}
                     asked.setdefault(item_id, []).append(question)
         return asked
 
+    def _is_open(self, probe: Probe) -> bool:
+        """Whether results of a probe are taken in at this stage."""
+        return probe.hidden == (self.stage == "hidden")
+
     def _note(self, message: dict[str, Any]) -> None:
         """Process one message. Raises ProtocolError if it does not belong here."""
         if "cell" in message:
             self._note_cell(message)
-        elif message.get("done") == "cells" and not self.order and not self.asked:
-            self.asked = True
-        elif message.get("done") == "probes" and not self.order:
+        elif message.get("done") == "cells" and not self.order and not self.stage:
+            self.stage = "visible"
+        elif message.get("done") == "visible" and self.stage == "visible":
+            self._end_visible()
+        elif message.get("done") == "hidden" and self.stage == "hidden":
             self.finished = True
         elif "item" in message:
             self._note_probe(message)
         else:
             raise ProtocolError("a message out of order")
+
+    def _end_visible(self) -> None:
+        """Go on to the hidden probes, if another pass would give nothing more for the visible ones."""
+        self.unanswered = {key: how or "died" for key, how in self.unanswered.items()}
+        if self.unanswered and not self.careful:
+            self.finished = True
+            return
+        self.stage = "hidden"
+        self.lost.shown = self.lost.shown or self
 
     def _note_cell(self, message: dict[str, Any]) -> None:
         if not self.order or message["cell"] != self.order[0]:
@@ -531,7 +600,7 @@ class _Pass:
         if state not in ("ok", "error", "memory", *(("timeout", "died") if self.careful else ())):
             raise ProtocolError("a cell in an unknown state")
         error = self._reason(state) if state in ("timeout", "died") else message.get("error", "")
-        self.cells[number] = CellRun(cell.id, str(state), clean_text(error, TEXT))
+        self.cells[number] = CellRun(cell.id, str(state), clean_text(error, MESSAGE))
         self.printed.append(clean_text(message.get("printed", ""), self.limits.printed))
         dropped = message.get("dropped")
         self.dropped += min(max(dropped, 0), 1 << 40) if isinstance(dropped, int) else 0
@@ -540,7 +609,7 @@ class _Pass:
             return
         if answer.get("state") not in ("given", "not attempted", "error"):
             raise ProtocolError("an answer in an unknown state")
-        taken = Answer(cell.item, answer["state"], error=clean_text(answer.get("error", ""), TEXT))
+        taken = Answer(cell.item, answer["state"], error=clean_text(answer.get("error", ""), MESSAGE))
         try:
             taken.value = clean(answer.get("value"))
         except ProtocolError as error:
@@ -553,8 +622,10 @@ class _Pass:
         if how not in ("ok", "timeout", "died") or (name is None and outputs is not None):
             raise ProtocolError("a probe with an unknown end")
         for key in [key for key in self.unanswered if key[0] == item_id and name in (None, key[1])]:
+            probe = self._probe(item_id, key[1])
+            if not self._is_open(probe):
+                continue
             if isinstance(outputs, dict):
-                probe = self._probe(item_id, key[1])
                 try:
                     found = {case: clean(outputs.get(case)) for case in probe.names()}
                 except ProtocolError as error:
@@ -569,7 +640,7 @@ class _Pass:
 
     def blame(self) -> bool:
         """Note in `lost` what stopped this pass; returns whether another pass can get further."""
-        if self.stopped and not self.asked:
+        if self.stopped and not self.stage:
             ran = [number for number in self.cells if number not in self.lost.cells]
             culprit = (
                 self.order[0] if self.order else max(ran, default=-1)
@@ -591,24 +662,29 @@ class _Pass:
 
     def result(self, first: str, seconds: float) -> Run:
         """The run, once no further pass is needed."""
-        for item_id, answer in self.answers.items():
+        shown = self.lost.shown or self
+        lost_cells = shown.left_out if self.lost.shown else self.lost.cells
+        for item_id, answer in shown.answers.items():
             if answer.state == "given" and not answer.error:
+                later = self.answers.get(item_id, answer).outputs
                 for probe in self.items[item_id].probes:
+                    if probe.hidden:
+                        answer.outputs.update((case, later[case]) for case in probe.names() if case in later)
                     why = self.lost.probes.get((item_id, probe.name)) or self.stopped or "timeout"
                     answer.lost.update((case, why) for case in probe.names() if case not in answer.outputs)
         cells = []
         for number, cell in enumerate(self.job.cells):
-            why = self.lost.cells.get(number, "")
+            why = lost_cells.get(number, "")
             if why:
                 cells.append(CellRun(cell.id, why, self._reason(why)))
             else:
-                cells.append(self.cells.get(number, CellRun(cell.id, "skipped")))
+                cells.append(shown.cells.get(number, CellRun(cell.id, "skipped")))
         return Run(
             state=first,
-            answers=self.answers,
+            answers=shown.answers,
             cells=cells,
-            printed="".join(self.printed)[: self.limits.printed],
-            dropped=self.dropped,
+            printed="".join(shown.printed)[: self.limits.printed],
+            dropped=shown.dropped,
             seconds=seconds,
             careful=self.careful,
         )
@@ -678,9 +754,7 @@ class Engine:
         """The layers that are not, and why."""
 
     def __enter__(self) -> Engine:
-        self._temporary = tempfile.TemporaryDirectory(
-            prefix="autograd-lab-grade-", ignore_cleanup_errors=True
-        )
+        self._scratch = Scratch()
         try:
             self._servers = [self._server(plots=not self._fork) for _ in range(self._count)]
             for server in self._servers:
@@ -709,7 +783,7 @@ class Engine:
             self._jobs.put(None)
         for thread in self._threads:
             thread.join()
-        self._temporary.cleanup()
+        self._scratch.close()
 
     def _close(self) -> None:
         self._stopping.set()
@@ -723,7 +797,7 @@ class Engine:
             "sandbox": {"limits": asdict(self._limits), "private": self._private, "without": self._without},
         }
         kind = _ForkServer if self._fork else _Spawner
-        return kind(specification, Path(self._temporary.name))
+        return kind(specification, self._scratch.path)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
         """Each job with its run, in the order in which they finish. Raises KeyError for a notebook without items."""

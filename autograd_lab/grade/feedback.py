@@ -37,6 +37,7 @@ from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import pages, tables
 from .course import Course
+from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Answer, Job, Result, Run, Runner
 from .pages import foreign, markdown, plain
@@ -268,10 +269,13 @@ class Artist:
             self._process = context.Process(target=_serve, args=[theirs], daemon=True)
             self._process.start()
             theirs.close()
-            if not self._line.poll(120):
+            try:
+                ready = self._line.poll(120) and self._line.recv_bytes()
+            except (OSError, EOFError):  # it has ended: there is no memory for it, or no disk
+                ready = b""
+            if not ready:
                 self._end()
                 return None
-            self._line.recv_bytes()
         with suppress(OSError, EOFError):
             self._line.send_bytes(json.dumps([title, text]).encode())
             if self._line.poll(self._patience):
@@ -667,7 +671,7 @@ def _tried(sheet: Sheet, entry: Entry, one: Result, item: Item | None) -> list[s
     if not item or not item.probes or answer is None or answer.state != "given" or answer.error:
         return []
     rows = []
-    for probe in item.probes:
+    for probe in (probe for probe in item.probes if not probe.look):
 
         def same(
             key: str, want: Any, rtol: float = probe.rtol, outputs: dict[str, Any] = answer.outputs
@@ -808,7 +812,7 @@ def write(
             if drawn:
                 sheets[one.student].steppers[one.item] = drawn
     for student, (path, now) in todo.items():
-        tables.put(path, page(sheets[student], course, prompts, ballots, now))
+        put(path, page(sheets[student], course, prompts, ballots, now))
     return [path for path, _ in todo.values()]
 
 

@@ -8,8 +8,9 @@
     returned      what the pages said that students have
     history       what changed, when
 
-Policy (policy.py) is in the settings, and applied when entries are read. A grading run that is killed leaves only whole submissions behind; the next one compares `basis` and continues.
-by_hand.py shows the gradebook and changes grades by hand.
+Policy (policy.py) is in the settings, and applied when entries are read. A grading run that is killed leaves only whole submissions
+behind; the next one compares `basis` and continues. by_hand.py shows the gradebook and changes grades by hand; rescue.py keeps copies, and
+brings it back.
 """
 
 from __future__ import annotations
@@ -17,13 +18,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from . import rescue
 from .model import Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
 from .policy import Policy
 
@@ -176,8 +179,66 @@ class Entry:
         return round(sum(result.points for result in self.results), 4)
 
 
+class _Database:
+    """A connection to SQLite whose errors are sentences: CannotGradeError, with a way out."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self.connection = path, connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> _Rows:
+        """The rows that a statement gives: all of them, since damage may be found at any."""
+        try:
+            return _Rows(self.connection.execute(statement, values).fetchall())
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+            raise  # the mistake of a program
+        except sqlite3.Error as error:
+            raise rescue.trouble(self.path, error) from error
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.connection.in_transaction
+
+    @property
+    def total_changes(self) -> int:
+        return self.connection.total_changes
+
+
+class _Rows(list[Any]):
+    """Rows, as a cursor gives them."""
+
+    def fetchone(self) -> Any:
+        return self[0] if self else None
+
+    def fetchall(self) -> list[Any]:
+        return self
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _sensible(method: Callable[Concatenate[Gradebook, P], T]) -> Callable[Concatenate[Gradebook, P], T]:
+    """For methods that read: what makes no sense is damage that SQLite does not see, and a sentence says so."""
+
+    @wraps(method)
+    def reading(self: Gradebook, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, OSError) as error:
+            raise rescue.trouble(self.path, error) from error
+
+    return reading
+
+
 class Gradebook:
-    """An open gradebook; a context manager. Raises CannotGradeError if the file is not a gradebook, or is of a newer version."""
+    """An open gradebook; a context manager.
+
+    Raises CannotGradeError, here and whenever SQLite refuses something, if the file is not a gradebook, is of a newer version, is damaged,
+    or cannot be written.
+    """
 
     def __init__(self, path: Path, create: bool = False) -> None:
         self.path = path
@@ -192,22 +253,43 @@ class Gradebook:
                 "the file is not there.",
                 "give the folder that `autograd-lab grade ... --out RESULTS` wrote",
             )
+        self.taken = 0
+        """How many rows a new gradebook took from the file of what was done by hand in an earlier one."""
         try:
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            with ExitStack() as unless_ready:
-                unless_ready.callback(self._db.close)
-                self._db.row_factory = sqlite3.Row
-                self._db.execute("PRAGMA journal_mode = WAL")
-                # A kill loses nothing either way; after a power cut the last submissions would be graded again.
-                self._db.execute("PRAGMA synchronous = NORMAL")
-                self._prepare()
-                unless_ready.pop_all()
+            connection = sqlite3.connect(path, timeout=30, isolation_level=None)
         except sqlite3.Error as error:
+            raise rescue.trouble(path, error) from error
+        self._db = _Database(path, connection)
+        with ExitStack() as unless_ready:
+            unless_ready.callback(self._db.close)
+            connection.row_factory = sqlite3.Row
+            self._recognize(create)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            # A kill loses nothing either way; after a power cut the last submissions would be graded again.
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._prepare()
+            self._changes = self._db.total_changes
+            unless_ready.pop_all()
+
+    def _recognize(self, create: bool) -> None:
+        """Raise CannotGradeError for a file of something else, before anything is written to it."""
+        there = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        own = _columns()
+        if not there and not create:
             raise CannotGradeError(
-                f"The gradebook {path} cannot be used.",
-                f"SQLite says: {error}.",
-                "close other programs that have it open; if it is damaged, move it away and grade again",
-            ) from error
+                f"The gradebook {self.path} is empty.", "there is no table in it.", rescue.way_out(self.path)
+            )
+        if there and 2 * len(there & own.keys()) <= len(own):
+            raise CannotGradeError(
+                f"{self.path} is a database of something else.",
+                f"it has the tables {', '.join(sorted(there - {'sqlite_sequence'}))[:200]}; it was not touched.",
+                "give the folder that `autograd-lab grade ... --out RESULTS` wrote, or another one to write to",
+            )
+        for table, columns in own.items() if there else ():
+            found = {row[1] for row in self._db.execute(f"PRAGMA table_info({table})")}
+            if not columns <= found:
+                lacks = ", ".join(sorted(columns - found))
+                raise rescue.trouble(self.path, ValueError(f"the table {table} lacks {lacks}"))
 
     def _prepare(self) -> None:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -225,18 +307,65 @@ class Gradebook:
                     for statement in SCHEMA.split(";\n"):
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {VERSION}")
+                    for statement in LATER.split(";\n"):
+                        self._db.execute(statement)
+                    earlier = self.path.parent / rescue.BY_HAND
+                    if earlier.exists():
+                        self.taken, _ = rescue.merge(self._db.connection, rescue.read(earlier))
         for statement in LATER.split(";\n"):
             self._db.execute(statement)
 
     def __enter__(self) -> Gradebook:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and self._db.total_changes > self._changes:
+                self.save_by_hand(self.path.parent)
+        finally:
+            self.close()
+
+    # --- copies ---
+
+    def back_up(self) -> Path | None:
+        """Copy it to its backups, unless it is the same as the last; its path."""
+        with self._copying("backup"):
+            return rescue.back_up(self._db.connection, self.path)
+
+    def check(self) -> None:
+        """Raise CannotGradeError if SQLite finds damage in it."""
+        with self._copying("check"):
+            rescue.check(self._db.connection)
+
+    def save_by_hand(self, folder: Path) -> Path | None:
+        """Write what was done by hand into a file in a folder, if there is any; its path."""
+        with self._copying("copy of what was done by hand"):
+            return rescue.save(self._db.connection, folder)
+
+    def take_by_hand(self, rows: rescue.Rows) -> tuple[int, int]:
+        """Add what was done by hand, as `rescue.read` gives it; how many rows are new, and how many do not fit."""
+        try:
+            with self._transaction():
+                return rescue.merge(self._db.connection, rows)
+        except sqlite3.Error as error:
+            raise rescue.trouble(self.path, error) from error
+
+    @contextmanager
+    def _copying(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise rescue.trouble(self.path, error) from error
+        except OSError as error:
+            raise CannotGradeError(
+                f"The {what} could not be written.",
+                f"the system says: {error.strerror or error}.",
+                "free some space, or allow writing there; what is in the gradebook is kept",
+            ) from error
 
     def close(self) -> None:
         """Close the file and merge its log into it."""
-        with suppress(sqlite3.Error):
+        with suppress(CannotGradeError):
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._db.close()
 
@@ -254,14 +383,17 @@ class Gradebook:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.connection.in_transaction:  # SQLite has ended it if the disk is full
+                with suppress(CannotGradeError):
+                    self._db.execute("ROLLBACK")
             self._read_at = None
             raise
-        self._db.execute("COMMIT")
 
     # --- grading ---
 
+    @_sensible
     def known(self) -> dict[tuple[str, str], Known]:
         """What the gradebook knows, by student and notebook."""
         found = {
@@ -277,6 +409,7 @@ class Gradebook:
             found[student, notebook].states.add(state)
         return found
 
+    @_sensible
     def known_attempts(self) -> dict[tuple[str, str, str], Known]:
         """What the gradebook knows of the submissions that do not count, by student, notebook and digest."""
         found = {}
@@ -543,6 +676,7 @@ class Gradebook:
 
     # --- what students have ---
 
+    @_sensible
     def returned(self) -> dict[str, list[tuple[str, dict[str, Any]]]]:
         """{student: [(when, version)]} of the pages that were given back, oldest first."""
         found: dict[str, list[tuple[str, dict[str, Any]]]] = {}
@@ -572,6 +706,7 @@ class Gradebook:
 
     # --- settings ---
 
+    @_sensible
     def setting(self, name: str, default: Any = None) -> Any:
         """A stored setting."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
@@ -584,6 +719,7 @@ class Gradebook:
 
     # --- what counts ---
 
+    @_sensible
     def entries(self) -> list[Entry]:
         """All submissions as they count, sorted by student and notebook. They are read again only if the database has changed."""
         at = (self._db.execute("PRAGMA data_version").fetchone()[0], self._db.total_changes)
@@ -638,7 +774,7 @@ class Gradebook:
                     total = _total(policy, (student, notebook), when, json.loads(results))
                     found[student, notebook].others.append(Attempt(file, when, total))
         finally:
-            if not inside:
+            if not inside and self._db.in_transaction:
                 self._db.execute("COMMIT")
         return [found[key] for key in sorted(found)]
 
@@ -860,10 +996,28 @@ def _moment(seconds: int | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
 
 
+@cache
+def _columns() -> dict[str, set[str]]:
+    """{table: its columns}, as SCHEMA says."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        tables = [
+            row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%'")
+        ]
+        return {table: {row[1] for row in db.execute(f"PRAGMA table_info({table})")} for table in tables}
+
+
 def _result(
     student: str, notebook: str, item: str, score: float, points: float, state: str, says: str, misconception: str,
     probe: str, case: int, hidden: int, got: str, want: str,
 ) -> Result:  # fmt: skip
+    if not (
+        isinstance(score, float)
+        and isinstance(points, float)
+        and isinstance(says, str)
+        and isinstance(case, int)
+    ):
+        raise ValueError(f"the result of {student} for {item}")
     plain = [None if text == "null" else json.loads(text) for text in (got, want)]
     return Result(
         student, notebook, item, score, points, state, says, misconception, probe, case, bool(hidden), *plain

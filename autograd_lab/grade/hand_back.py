@@ -28,6 +28,7 @@ from autograd_lab.course.contents import TITLES
 
 from . import collect, feedback, policy, run, tables
 from .course import load_course
+from .files import alone, put_bytes
 from .gradebook import NAME, Entry, Gradebook
 from .model import CannotGradeError, Limits
 from .people import Person, Roster, heading, read_rosters, read_table
@@ -126,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _main(options: argparse.Namespace) -> int:
     folder: Path = options.results.expanduser()
-    with Gradebook(folder / NAME) as book, run.lock(folder):
+    with Gradebook(folder / NAME) as book, alone(folder):
         entries, roster = _choose(book, options)
         if not options.dry_run:
             _renew(book, folder, options)
@@ -211,7 +212,7 @@ def _write(made: Handed, options: argparse.Namespace) -> None:
     try:
         for path, data in made.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            tables.put_bytes(path, data)
+            put_bytes(path, data)
             if path.name == LINKS:
                 path.chmod(0o600)
     except OSError as error:

@@ -10,22 +10,23 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, median
 from urllib.parse import quote
 
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.course.items import Item
+from autograd_lab.course.items import Item, avoided
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
 from . import feedback, pages, tables
 from .course import Course
 from .feedback import MARKS, STOPPED, Prompts
+from .files import put
 from .gradebook import Entry, Gradebook
-from .model import Result, Run
+from .model import Limits, Result, Run
 from .pages import foreign, plain
-from .similar import Code, Pair, code_of, similar
+from .similar import Code, Pair, Same, code_of, same, similar
 
 NAME = "report.html"
 FEWEST = 5
@@ -155,8 +156,8 @@ class Look:
     says: str
 
 
-def looks(entry: Entry, run: Run | None) -> list[Look]:
-    """The reasons why an instructor should look at a submission."""
+def looks(entry: Entry, run: Run | None, items: Mapping[str, Item]) -> list[Look]:
+    """The reasons why an instructor should look at a submission; `items` by id."""
     found = []
 
     def say(what: str, says: str) -> None:
@@ -180,9 +181,26 @@ def looks(entry: Entry, run: Run | None) -> list[Look]:
             say(MARKS[run.state][2], "in a cell that no item needs")
         if run.dropped:
             say("printed very much", f"{run.dropped:,} characters were not kept")
+    for one in entry.results:
+        answer = run.answers.get(one.item) if run is not None and one.score else None
+        if answer and one.item in items and one.item not in entry.overrides:
+            for how in avoided(items[one.item], answer.outputs):
+                say("avoids the task", f"{one.item}: {how}")
     if entry.notes:
         say("mended", " ".join(entry.notes))
     return found
+
+
+def stopped(run: Run) -> str:
+    """What a run was stopped by, in the words of sandbox.HOLDS, or "time"; "" if by nothing."""
+    lost = {why for answer in run.answers.values() for why in answer.lost.values()}
+    if run.state == "memory" or "memory" in lost:
+        return "memory of all processes"
+    if any(cell.state == "memory" for cell in run.cells):
+        return "memory of a process"
+    if run.state == "timeout" or "timeout" in lost or any(cell.state == "timeout" for cell in run.cells):
+        return "time"
+    return ""
 
 
 # --- the page -----------------------------------------------------------------------------------------
@@ -195,16 +213,24 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
     items = {item.id: item for each in course.items.values() for item in each}
     codes: dict[str, dict[str, Code]] = {}
     seen: list[Look] = []
+    counts: Counter[str] = Counter()
     for entry in entries:
         stored = book.stored_run(entry.student, entry.notebook)
         if stored:
             codes.setdefault(entry.notebook, {})[entry.student] = code_of(stored[0])
-        seen += looks(entry, stored[1] if stored else None)
+            counts[stopped(stored[1])] += 1
+        seen += looks(entry, stored[1] if stored else None, items)
     pairs = [
         pair
         for notebook, own in sorted(codes.items())
         if notebook in course.released
         for pair in similar(notebook, own.values(), course.released[notebook])
+    ]
+    alike = [
+        group
+        for notebook, own in sorted(codes.items())
+        if notebook in course.released
+        for group in same(notebook, own.values(), course.released[notebook], _of(course, notebook))
     ]
     who = _Who(links)
     students = {entry.student for entry in entries}
@@ -215,7 +241,8 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         '<h2 id="beliefs">What to reteach</h2>', _beliefs(entries, items, who),
         '<h2 id="items">Items</h2>', _items(entries, prompts),
         '<h2 id="look">Who needs a look</h2>', _looks(seen, who),
-        '<h2 id="similar">Similar submissions</h2>', _similar(pairs, codes, who),
+        '<h2 id="similar">Similar submissions</h2>', _same(alike, who), _similar(pairs, codes, who),
+        *_limits(book, counts),
     ]  # fmt: skip
     return pages.page("Class report", "\n".join(body))
 
@@ -223,7 +250,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
 def write(book: Gradebook, course: Course, folder: Path, *, links: bool = True) -> Path:
     """Write the report into `folder`; its path."""
     path = folder / NAME
-    tables.put(path, page(book, course, links=links))
+    put(path, page(book, course, links=links))
     return path
 
 
@@ -365,6 +392,71 @@ def _looks(seen: Sequence[Look], who: _Who) -> str:
     return pages.table(["what", "student", "notebook", ""], rows)
 
 
+def _limits(book: Gradebook, counts: Mapping[str, int]) -> list[str]:
+    """What held the submissions, as far as that was noted when they ran."""
+    held: dict[str, list[str]] = book.setting("means", {})
+    if not held:
+        return []
+    stored = book.setting("limits", {})
+    known = Limits(**{one.name: stored[one.name] for one in fields(Limits) if one.name in stored})
+    most = {
+        "memory of a process": _size(known.memory),
+        "memory of all processes": _size(known.memory),
+        "number of processes": f"{known.processes}",
+        "size of a file": _size(known.file),
+        "size of all files": _size(known.folder),
+        "number of open files": f"{known.files}",
+    }
+    rows = [
+        [plain(what), most.get(what, ""), plain(", ".join(names)), str(counts[what] or "")]
+        for what, names in held.items()
+    ]
+    rows.append(["time", f"{known.job_wall:g} s", "watched", str(counts["time"] or "")])
+    return [
+        '<h2 id="limits">What held the submissions</h2>',
+        "<p>The limits of a submission, what kept it within them (the kernel, by a cgroup or by limits of a process; the grader, which "
+        "watches it; or nothing), and how many submissions were stopped by it.</p>",
+        pages.table(["limit", "at most", "kept by", "stopped"], rows, (1, 3)),
+    ]
+
+
+def _size(amount: int) -> str:
+    return f"{amount / 2**30:g} GiB" if amount >= 1 << 30 else f"{amount / 2**20:g} MiB"
+
+
+def _of(course: Course, notebook: str) -> dict[str, str]:
+    """The course's own answers to the items of a notebook."""
+    return {
+        item.id: course.solutions[item.id] for item in course.items[notebook] if item.id in course.solutions
+    }
+
+
+def _same(groups: Sequence[Same], who: _Who) -> str:
+    """The groups with one and the same long answer; "" if there are none."""
+    if not groups:
+        return ""
+    rows = []
+    for group in groups:
+        what = (
+            f"{len(group.students)} handed in the course's own solution"
+            if group.of_the_course
+            else f"{len(group.students)} handed in the same"
+        )
+        rows.append(
+            [
+                _whole(group.item or "own cells"),
+                plain(what),
+                who.all(group.students, 40),
+                plain(group.notebook),
+            ]
+        )
+    about = (
+        "<p>Long answers that differ in names, layout and comments alone. They are listed however alike the class is; that many have one "
+        "points to one source.</p>"
+    )
+    return about + pages.table(["item", "what", "who", "notebook"], rows)
+
+
 def _similar(
     pairs: Sequence[Pair], codes: Mapping[str, Mapping[str, Code]], who: _Who, most: int = 40
 ) -> str:
@@ -374,7 +466,7 @@ def _similar(
         "code has many causes: work in pairs, a shared example. This is where to look, not what happened.</p>"
     )
     if not pairs:
-        return about + "<p>There are none.</p>"
+        return about + "<p>There are no such pairs.</p>"
     parts = [about]
     for pair in pairs[:most]:
         where = ", ".join(item or "own cells" for item in pair.items)

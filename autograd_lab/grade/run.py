@@ -15,12 +15,13 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -30,11 +31,13 @@ from . import by_hand, feedback, merge, policy, report, tables
 from .beside import beside
 from .collect import collected, origin
 from .course import Course, choose_notebooks, digest_of, load_course
+from .files import alone, refused
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run, Runner
 from .people import Roster, read_rosters
 from .reading import UnreadableError, read
-from .scoring import score
+from .rescue import BY_HAND, trouble
+from .scoring import bounded, score
 from .submissions import MOST_BYTES, File, Found, Submission, digest, find, load, read_times
 
 _LONG = re.compile(
@@ -317,6 +320,7 @@ def _job(course: Course, task: Task, most_bytes: int) -> Job:
 
 def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, only: str) -> None:
     one = task.submission
+    run = bounded(run, course.items[one.notebook])
     book.record(
         one.student,
         one.notebook,
@@ -496,9 +500,16 @@ def main(argv: list[str] | None = None) -> int:
     """`autograd-lab grade SUBMISSIONS --out RESULTS`; the exit status: 0 done, 2 not possible, 130 interrupted."""
     options = _parser().parse_args(argv)
     try:
-        return _main(options)
+        with ending_as_by_hand():
+            return _main(options)
     except CannotGradeError as problem:
         print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"autograd-lab: {refused(error)}", file=sys.stderr)
+        return 2
+    except sqlite3.Error as error:  # rows that contradict each other
+        print(f"autograd-lab: {trouble(options.out / NAME, error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(
@@ -638,7 +649,7 @@ def _main(options: argparse.Namespace) -> int:
         wanted = owners
     roster = read_rosters(options.roster) if options.roster else None
     times = read_times(options.timestamps, roster=roster) if options.timestamps else None
-    with lock(out), collected(top, out, roster) as download:
+    with alone(out), collected(top, out, roster) as download:
         found = find(
             download.folder,
             merge.shelf(course.released.values()),
@@ -694,6 +705,10 @@ def _grade(
             there = [*found.submissions, *(one for some in found.attempts for one in some)]
             later.append(plan_kept(there, known, attempts, course, most_bytes))
         say = _quiet if options.quiet else print
+        if book.taken:
+            say(
+                f"What was done by hand in an earlier gradebook is in the new one: {book.taken} entries of {BY_HAND}."
+            )
         _say_plan(say, made, found, course)
         to_do = [
             task
@@ -701,6 +716,8 @@ def _grade(
             for task in each.tasks
             if task.submission.file and not task.trouble
         ]
+        if any(each.tasks for each in (made, *later)):
+            book.back_up()
         progress = Progress(len(to_do), quiet=options.quiet, limit=limits.job_wall)
         stop = threading.Event()
 
@@ -722,7 +739,7 @@ def _grade(
                     done += grade(
                         each, book, course, make_runner,
                         only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
-                        started=lambda runner: say(f"Isolation: {', '.join(runner.layers) or 'none'}."),
+                        started=lambda runner: _say_isolation(say, book, runner, limits),
                     )  # fmt: skip
             finally:
                 progress.close()
@@ -835,30 +852,6 @@ def _limits(words: Sequence[str]) -> Limits:
 
 
 @contextmanager
-def lock(folder: Path) -> Iterator[None]:
-    """While it is held, no other grading run can use the folder; a killed run leaves no lock behind."""
-    path = folder / ".grading"
-    busy = CannotGradeError(
-        f"{folder} is in use.",
-        "another `autograd-lab grade` or `feedback` is writing there.",
-        "wait for it, or stop it",
-    )
-    with path.open("a") as file:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise busy from None
-        yield
-
-
-@contextmanager
 def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
     """Ctrl-C and other termination signals let what is running finish; a second one does not wait."""
 
@@ -869,15 +862,32 @@ def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
         progress.close()
         print("Stopping: what is running is finished first. Ctrl-C again stops at once.", file=sys.stderr)
 
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    with _handling(("SIGINT", "SIGTERM", "SIGHUP"), ask):
+        yield
+
+
+@contextmanager
+def ending_as_by_hand() -> Iterator[None]:
+    """Other termination signals end the command as Ctrl-C does: what it has started ends, and its temporary folder goes."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with _handling(("SIGTERM", "SIGHUP"), stop):
+        yield
+
+
+@contextmanager
+def _handling(names: Iterable[str], handler: Callable[..., None]) -> Iterator[None]:
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         numbers = []  # only the main thread handles signals
-    before = {number: signal.signal(number, ask) for number in numbers}
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 def _quiet(*_: object) -> None:
@@ -903,6 +913,19 @@ def _say_found(found: Found) -> int:
         )
     print("Nothing was graded: --dry-run.")
     return 0
+
+
+def _say_isolation(say: Callable[..., None], book: Gradebook, runner: Runner, limits: Limits) -> None:
+    """Say what isolates the submissions, and keep for the report what holds them to their limits."""
+    from .sandbox import means
+
+    say(f"Isolation: {', '.join(runner.layers) or 'none'}.")
+    before = book.setting("means", {})
+    now = {
+        what: [*dict.fromkeys([*before.get(what, []), name])] for what, name in means(runner.layers).items()
+    }
+    book.set("means", now)
+    book.set("limits", asdict(limits))
 
 
 def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course) -> None:

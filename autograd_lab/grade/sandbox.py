@@ -12,6 +12,7 @@ On Linux, from Python alone (ctypes), for root and for a plain user:
                          its own also to set the rights, owners and times of files, which Landlock does not know
     resource limits      memory, processor time, files, processes
     cgroup               memory and processes of a submission together, where a folder for it can be made
+    watching             memory of a submission's processes together, where there is no cgroup: the engine adds it up
 
 Each is tried; what fails is left out and reported. GUARDS says which of them protect what: there is more than one way to be safe, and
 `refusal` names what is not covered. macOS and Windows have resource limits at most.
@@ -30,7 +31,6 @@ import math
 import os
 import platform
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -42,6 +42,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from autograd_lab.grade.files import clear
 from autograd_lab.grade.model import Limits
 
 GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -50,9 +51,29 @@ GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "signals to other processes": (("pid namespace",), ("Landlock signals",), ("seccomp",)),
     "processes left running": (("pid namespace",), ("reaping",)),
     "memory and processor time": (("resource limits",),),
+    "the memory of all its processes together": (("cgroup memory",), ("watched memory",)),
     "the number of processes": (("process limit",), ("cgroup pids",)),
 }
 """What a submission is isolated from, and the layers that do it: any one of the groups, with all of its layers."""
+
+HOLDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "memory of a process": (("resource limits", "rlimit"),),
+    "memory of all processes": (("cgroup memory", "cgroup"), ("watched memory", "watched")),
+    "number of processes": (("cgroup pids", "cgroup"), ("process limit", "rlimit")),
+    "size of a file": (("resource limits", "rlimit"),),
+    "size of all files": (("mount namespace", "a file system of its own"),),
+    "number of open files": (("resource limits", "rlimit"),),
+}
+"""{limit: the layers that can hold it, the first active one does, and what it is called}. The engine itself holds the limits of time."""
+
+
+def means(layers: Sequence[str]) -> dict[str, str]:
+    """{limit: what holds it with these layers}: "cgroup", "rlimit", "watched", ..., or "nothing"."""
+    return {
+        what: next((name for layer, name in ways if layer in layers), "nothing")
+        for what, ways in HOLDS.items()
+    }
+
 
 ROOM = Path("/autograd-lab-room")
 """The working folder of a submission that has a root of its own.
@@ -141,6 +162,7 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "kexec_file_load": (320, 294), "reboot": (169, 142), "swapon": (167, 224), "swapoff": (168, 225),
     "open_by_handle_at": (304, 265), "socket": (41, 198),
     "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+    "memfd_create": (319, 279), "memfd_secret": (447, 447),  # files in memory, which no process seems to use
 }  # fmt: skip
 _CHANGES: dict[str, tuple[int, int]] = {
     "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
@@ -333,11 +355,11 @@ def _cgroup_folders() -> Iterator[tuple[set[str], Path, bool]]:
                     yield set((folder / "cgroup.subtree_control").read_text().split()), folder, True
 
 
-def join_cgroups(limits: Limits) -> dict[str, Path]:
-    """Put this process into groups of its own: {"pids": folder, "memory": folder}, as far as possible."""
+def join_cgroups(limits: Limits, kinds: set[str]) -> dict[str, Path]:
+    """Put this process into groups of its own for `kinds`: {"pids": folder, "memory": folder}, as far as possible."""
     joined: dict[str, Path] = {}
     for controllers, parent, second in _cgroup_folders():
-        wanted = {"pids", "memory"} & controllers - joined.keys()
+        wanted = kinds & controllers - joined.keys()
         if not wanted or not os.access(parent, os.W_OK):
             continue
         for old in parent.glob(
@@ -378,6 +400,49 @@ def limit_cpu(seconds: int) -> None:
 def cpu_of(pid: int) -> float:
     """Seconds of CPU time that a process has used so far. Raises OSError if it does not exist."""
     return time.clock_gettime((~pid << 3) | 2)  # the kernel's id for the CPU clock of another process
+
+
+_RESIDENT = ("RssAnon", "RssShmem", "VmSwap")
+_SHARES = ("Pss_Anon", "Pss_Shmem", "SwapPss")
+
+
+def memory_of(pid: int, most: int, itself: bool = True) -> int:
+    """Bytes of memory that a process (unless not `itself`) and all its descendants use together.
+
+    Pages that they share count once. That takes a while to find out: up to `most` it may be more than they use. Raises OSError
+    where the kernel does not tell the children of a process.
+    """
+    tree = _descendants(pid)[0 if itself else 1 :]
+    total = sum(_memory(one, "status", _RESIDENT) for one in tree)
+    if total <= most:
+        return total
+    return sum(_memory(one, "smaps_rollup", _SHARES) for one in tree)
+
+
+def _memory(pid: int, name: str, fields: Sequence[str]) -> int:
+    """The sum of some fields in a file about a process, 0 if it has ended."""
+    try:
+        text = Path(f"/proc/{pid}/{name}").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    except PermissionError:  # then what it shares with others counts for each of them
+        return _memory(pid, "status", _RESIDENT) if fields is _SHARES else 0
+    found = dict(re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE))
+    if fields is _SHARES and "Pss_Anon" not in found:  # an older kernel
+        fields = ("Pss", "SwapPss")
+    return 1024 * sum(int(found.get(field, 0)) for field in fields)
+
+
+def _descendants(pid: int) -> list[int]:
+    """A process and all that it and those have started. Raises OSError where the kernel does not tell the children."""
+    with open(f"/proc/{os.getpid()}/task/{os.getpid()}/children"):  # noqa: PTH123 (in a hot place)
+        found = [pid]
+    for one in found:  # grows while it is read
+        with contextlib.suppress(OSError):  # it may end while we look
+            for thread in os.listdir(f"/proc/{one}/task"):  # noqa: PTH208
+                with open(f"/proc/{one}/task/{thread}/children") as file:  # noqa: PTH123
+                    found += map(int, file.read().split())
+    return found
 
 
 def adopt_orphans() -> None:
@@ -443,7 +508,10 @@ class Zone:
 
     def _join(self, controller: str) -> None:
         if not self.cgroups:
-            self.cgroups = join_cgroups(self.limits)
+            left_out = {
+                kind for kind in ("pids", "memory") if f"cgroup {kind}".startswith(tuple(self._without))
+            }
+            self.cgroups = join_cgroups(self.limits, {"pids", "memory"} - left_out)
         group = self.cgroups.get(controller)
         if group is None:
             raise OSError("no folder in which a group could be made")
@@ -583,7 +651,7 @@ class Zone:
         """A process for a submission, the first of a pid namespace of its own. Returns 0 in it, as os.fork does."""
         self._killed = self._memory_kills()
         if "mount namespace" not in self.layers:
-            self._folder = tempfile.mkdtemp(prefix="autograd-lab-grade-")
+            self._folder = tempfile.mkdtemp(prefix="autograd-lab-submission-")
             if self._user is not None:
                 os.chown(self._folder, self._user, self._user)
         if "pid namespace" not in self.layers:
@@ -604,7 +672,7 @@ class Zone:
         if "pid namespace" not in self.layers:
             _reap(self._proc)
         if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            clear(Path(self._folder))
             self._folder = ""
         return self._memory_kills() > self._killed
 

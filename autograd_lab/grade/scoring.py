@@ -7,8 +7,11 @@ answers that are missing, and why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from autograd_lab.course.items import Item, Verdict, judge
+from autograd_lab.course.plain import NotPlainError
 from autograd_lab.grade.model import Answer, CellRun, Job, Result, Run
 
 STOPPED = {
@@ -16,6 +19,60 @@ STOPPED = {
     "memory": "Your code needed more memory than there is.",
     "died": "Your code ended the process that ran it.",
 }
+
+MARGIN = 400
+"""By how many letters and numbers an answer may be longer than twice the longest that is known, right or wrong."""
+MOST_NAME, MOST_MESSAGE = 60, 300
+"""Characters of an exception's name and message."""
+_TOO_LONG = "is far longer than what is asked for"
+
+
+def bounded(run: Run, items: Sequence[Item]) -> Run:
+    """`run`, but with answers that are far longer than any known answer replaced by a sentence: they are no answers.
+
+    Raises KeyError if an answer is to none of `items`.
+    """
+    known = {item.id: item for item in items}
+    return replace(run, answers={name: _bounded(answer, known[name]) for name, answer in run.answers.items()})
+
+
+def _bounded(answer: Answer, item: Item) -> Answer:
+    most = _room([item.expected, *item.accept, *(wrong.answer for wrong in item.wrong)])
+    if size(answer.value) > most:
+        return replace(answer, value=None, error=f"This cannot be an answer: it {_TOO_LONG}.")
+    outputs = {}
+    for probe in item.probes:
+        for case, want in zip(probe.names(), probe.expected, strict=True):
+            if case in answer.outputs:
+                most = _room([want, *(wrong.outputs.get(case) for wrong in item.wrong)])
+                outputs[case] = _bounded_output(answer.outputs[case], most)
+    return replace(answer, outputs=outputs)
+
+
+def _bounded_output(output: Any, most: int) -> Any:
+    if isinstance(output, dict) and output.keys() == {"error", "message"}:
+        return {
+            "error": str(output["error"])[:MOST_NAME],
+            "message": str(output["message"])[:MOST_MESSAGE],
+        }
+    if size(output) > most:
+        return {"error": NotPlainError.__name__, "message": f"what your code gave {_TOO_LONG}"}
+    return output
+
+
+def _room(known: Sequence[Any]) -> int:
+    return 2 * max(map(size, known)) + MARGIN
+
+
+def size(value: Any) -> int:
+    """How many letters and numbers there are in plain data; a list or dict counts as one more."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return 1 + sum(len(key) + size(part) for key, part in value.items())
+    if isinstance(value, list):
+        return 1 + sum(map(size, value))
+    return 1
 
 
 def score(job: Job, run: Run, items: Mapping[str, Sequence[Item]]) -> list[Result]:
@@ -105,6 +162,6 @@ def _judged(result: Result, item: Item, answer: Answer, verdict: Verdict) -> Res
     result.probe, result.case, result.hidden = name, number, probe.hidden
     if case in answer.lost:
         result.state, result.says = answer.lost[case], STOPPED[answer.lost[case]]
-    elif probe.hidden and not verdict.misconception:
+    elif probe.hidden and all(verdict.says != wrong.says for wrong in item.wrong):
         result.says = f"{probe.category()}: not right."
     return result

@@ -1,6 +1,10 @@
 """Submissions whose code is more alike than the class explains.
 
     similar(class_) -> [Pair]       the pairs of students of one notebook to examine, most alike first
+    same(class_) -> [Same]          the students with one and the same long answer, however alike the class is
+
+For `same` two answers are one if nothing but names, layout and comments differs. Two people seldom write so much alike by chance, and in
+a class in which twenty have, each pair looks ordinary to `similar`: so these are always listed, and so is the course's own solution.
 
 Code is compared as its syntax tree, read as a list of tokens: names, texts and layout do not count, and neither do comments
 or imports. Each run of K tokens is hashed; a fixed part of the hashes is kept, chosen by winnowing (Schleimer,
@@ -63,6 +67,21 @@ class Pair:
     """The places where they match, largest first."""
 
 
+@dataclass(frozen=True)
+class Same:
+    """The students of one notebook who handed in the same long answer, names, layout and comments aside."""
+
+    notebook: str
+    item: str
+    """The item, "" for cells of the students' own, ALL for all answers of the notebook together."""
+    students: tuple[str, ...]
+    of_the_course: bool = False
+    """Whether it is the course's own solution."""
+
+
+ALL = "all answers"
+
+
 @dataclass
 class Code:
     """A student's code for one notebook."""
@@ -113,6 +132,32 @@ def similar(notebook: str, codes: Iterable[Code], released: Released) -> list[Pa
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one, pair.other))
 
 
+def same(
+    notebook: str, codes: Iterable[Code], released: Released, solutions: Mapping[str, str]
+) -> list[Same]:
+    """The groups of one notebook with the same long answer, those with the course's own solution (`solutions`, by item) first."""
+    given = {print_ for cell in released.cells for print_ in fingerprints(cell.source)}
+    wrote: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    for code in codes:
+        answers = {item: source for item, source in sorted(code.parts.items()) if item}
+        own = {item: fingerprints(source) - given for item, source in code.parts.items()}
+        for item, source in code.parts.items():
+            if len(own[item]) >= LEAST:
+                wrote.setdefault((item, nameless(source)), set()).add(code.student)
+        if len(set().union(*(own[item] for item in answers))) >= LEAST:
+            whole = tuple(sign for item, source in answers.items() for sign in (item, *nameless(source)))
+            wrote.setdefault((ALL, whole), set()).add(code.student)
+    model = {(item, nameless(source)) for item, source in solutions.items()}
+    found = [
+        Same(notebook, key[0], tuple(sorted(students)), key in model)
+        for key, students in wrote.items()
+        if len(students) > 1 or key in model
+    ]
+    listed = {one.students for one in found if one.item != ALL}
+    found = [one for one in found if one.item != ALL or one.students not in listed]
+    return sorted(found, key=lambda one: (not one.of_the_course, -len(one.students), one.item, one.students))
+
+
 def _of_parts(code: Code, given: set[int]) -> dict[str, frozenset[int]]:
     parts = {item: fingerprints(source) - given for item, source in sorted(code.parts.items())}
     return {item: own for item, own in parts.items() if own}
@@ -133,13 +178,13 @@ def _where(
 def fingerprints(source: str) -> frozenset[int]:
     """The hashes of a piece of code."""
     read = signs(source)
-    grams = [_number(read[i : i + K]) for i in range(len(read) - K + 1)]
+    grams = [_hash(read[i : i + K]) for i in range(len(read) - K + 1)]
     if len(grams) <= WINDOW:
         return frozenset(grams)
     return frozenset(min(grams[i : i + WINDOW]) for i in range(len(grams) - WINDOW + 1))
 
 
-def _number(gram: Sequence[str]) -> int:
+def _hash(gram: Sequence[str]) -> int:
     return int.from_bytes(hashlib.blake2b("\n".join(gram).encode(), digest_size=8).digest(), "big")
 
 
@@ -152,7 +197,7 @@ def signs(source: str) -> list[str]:
     todo: list[ast.AST] = [tree]
     while todo and len(nodes) < 4 * MOST_SIGNS:
         node = todo.pop()
-        if type(node) in _NOTHING or (type(node) is ast.Expr and type(node.value) is ast.Constant):
+        if type(node) in _NOTHING or _is_docstring(node):
             continue  # the latter is a docstring, or a comment in the form of one
         nodes.append(node)
         below: list[ast.AST] = []
@@ -171,6 +216,71 @@ def signs(source: str) -> list[str]:
 _NOTHING = {ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Load, ast.Store, ast.Del}
 """Nodes that do not count, with everything below them."""
 _SIGNS = {ast.Module: "", ast.Expr: "", ast.arguments: "", ast.Name: "name", ast.arg: "name"}
+
+
+@lru_cache(1 << 12)
+def nameless(source: str) -> tuple[str, ...]:
+    """A piece of code as tokens in which the author's names are numbers, in the order in which they appear in their function.
+
+    Two pieces have the same ones if they differ in names, layout, comments, docstrings and imports alone.
+    """
+    tree = parsed(source)
+    if tree is None:
+        return tuple(source.split())
+    out: list[str] = []
+    attributes = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    }
+    attributes |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    todo: list[tuple[object, tuple[_Scope, ...]]] = [(tree, (_Scope(None),))]
+    while todo and len(out) < 4 * MOST_SIGNS:
+        node, scopes = todo.pop()
+        if isinstance(node, list):
+            counts = [one for one in node if type(one) not in _NOTHING and not _is_docstring(one)]
+            out.append(f"{len(counts)} of")
+            todo += [(one, scopes) for one in reversed(counts)]
+        elif isinstance(node, ast.AST) and type(node) not in _NOTHING:
+            out.append(type(node).__name__)
+            inside = (*scopes, _Scope(node)) if isinstance(node, ast.FunctionDef) else scopes
+            parts = [(getattr(node, field, None), field) for field in node._fields]
+            for value, field in reversed(parts):
+                if isinstance(value, str) and _is_name(node, field, value in attributes):
+                    todo.append((_number(value, scopes), scopes))
+                else:
+                    todo.append((value, inside))
+        elif not isinstance(node, ast.AST):
+            out.append(repr(node)[:200])
+    return tuple(out)
+
+
+class _Scope:
+    """The names of one function (of the module without one), and their numbers."""
+
+    def __init__(self, function: ast.FunctionDef | None) -> None:
+        nodes = list(ast.walk(function)) if function else []
+        self.own = {node.arg for node in nodes if isinstance(node, ast.arg)}
+        self.own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.numbers: dict[str, int] = {}
+
+
+def _number(name: str, scopes: tuple[_Scope, ...]) -> tuple[int, int]:
+    """What stands for a name: how deep its function is, and which of that function's names it is."""
+    depth = next((d for d in range(len(scopes) - 1, 0, -1) if name in scopes[d].own), 0)
+    numbers = scopes[depth].numbers
+    return depth, numbers.setdefault(name, len(numbers))
+
+
+def _is_name(node: ast.AST, field: str, given: bool) -> bool:
+    """Whether this field holds a name that the author may have chosen: a keyword is its function's, an attribute its object's."""
+    if isinstance(node, ast.Attribute | ast.alias | ast.keyword):
+        return given and isinstance(node, ast.Attribute)
+    return field in ("id", "arg", "name")
+
+
+def _is_docstring(node: object) -> bool:
+    return type(node) is ast.Expr and type(node.value) is ast.Constant
 
 
 def _sign(node: ast.AST, own: set[str]) -> str:

@@ -15,15 +15,14 @@ import csv
 import hashlib
 import io
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from autograd_lab._version import __version__
 
+from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Result
 
@@ -55,28 +54,6 @@ def write(book: Gradebook, folder: Path) -> list[Path]:
     for student, own in students.items():
         put(folder / "gradescope" / file_name(student) / "results.json", dump(gradescope(own)))
     return [*(folder / name for name in made), folder / "gradescope"]
-
-
-def put(path: Path, text: str) -> None:
-    """Write a file atomically."""
-    put_bytes(path, text.encode())
-
-
-def put_bytes(path: Path, data: bytes) -> None:
-    """Write a file of bytes atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_file() and path.read_bytes() == data:
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def file_name(student: str) -> str:

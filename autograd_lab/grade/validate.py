@@ -23,7 +23,6 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +38,7 @@ from autograd_lab.course.items import Item, Verdict, shipped
 from autograd_lab.course.resources import course_root
 
 from . import merge
+from .files import Scratch
 from .model import Job
 from .reading import UnreadableError, read
 from .submissions import File, digest, load
@@ -269,8 +269,7 @@ def validate(job: Job, name: str = "", cell_timeout: float = CELL_TIMEOUT, limit
     items = shipped()
     graded = [cell.item for cell in job.cells if cell.role == "check"]
     report = Report(name or job.notebook, notes=list(job.notes))
-    with tempfile.TemporaryDirectory(prefix="autograd-lab-validate-", ignore_cleanup_errors=True) as folder:
-        place = Path(folder)
+    with Scratch() as place:
         notebook, settings, records = (
             place / f"{job.notebook}.ipynb",
             place / "pytest.ini",
@@ -280,7 +279,7 @@ def validate(job: Job, name: str = "", cell_timeout: float = CELL_TIMEOUT, limit
         settings.write_text("[pytest]\n", encoding="utf-8")
         command = [
             *(sys.executable, "-m", "pytest", "-v", "--tb=short", "--color=no", "-p", "no:cacheprovider"),
-            *("-p", "nbval.plugin", "-p", __name__, "-c", str(settings), "--rootdir", folder),
+            *("-p", "nbval.plugin", "-p", __name__, "-c", str(settings), "--rootdir", str(place)),
             *("--nbval-lax", "--nbval-current-env", f"--nbval-cell-timeout={cell_timeout:g}"),
             *("--nbval-kernel-startup-timeout=120", str(notebook)),
         ]

@@ -6,10 +6,14 @@
 Messages are JSON with their length in front. A submission's process sends:
 
     {"cell": 3, "state": "ok", "error": "", "printed": "...", "dropped": 0, "answer": {...} or null}
-    {"done": "cells"}                                 only now do the probes arrive, visible and hidden ones
+    {"done": "cells"}                                 only now do the visible probes arrive
     {"item": "04.4", "probe": "a_chain", "outputs": {case: plain data}}
     {"item": "04.4", "ended": "ok"}                   or "timeout", "died"
-    {"done": "probes"}
+    {"done": "visible"}                               and only now the hidden ones; the messages about them are alike
+    {"done": "hidden"}
+
+Code can read whatever is in its process: the frames that called it, every object, the messages that arrive. So a student may see what
+was said before the hidden probes arrived, and nothing that was said after.
 
 A code answer is probed as it was when its check cell ran: there a copy of the process is made (a fork), which waits.
 Later cells cannot redefine parts of it, and its probes cannot break others. If the very last cell
@@ -61,6 +65,8 @@ _encode = json.JSONEncoder(allow_nan=False).encode
 _HEAD = struct.Struct("!I")
 _PID = struct.Struct("!i")
 _ERROR = 300  # characters of an exception's message
+STAGES = ("visible", "hidden")
+"""The probes, in the order in which they arrive."""
 
 
 # --- messages: both sides use these ------------------------------------------------------------------
@@ -133,7 +139,7 @@ class Sitting:
         self.given: list[tuple[str, Any]] = []  # what lab.check was called with in this cell
         self.waiting: dict[
             str, Any
-        ] = {}  # code answers: the process that holds the answer, or the answer itself
+        ] = {}  # code answers: the process that holds the answer, how it ended, or the answer itself
         self.here = ""  # the item whose answer this process holds itself although it could fork
         self.printed = Printed(self.limits.printed)
         self.apart = job["fork"] and job["careful"]
@@ -159,10 +165,11 @@ class Sitting:
                 self.send(self.cell(number))
         sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs must not appear in any output
         send(self.channel, {"done": "cells"})
-        asked = receive(self.channel)
-        for item_id in sorted(asked, key=lambda item_id: item_id == self.here):  # that one last
-            self.probe(item_id, asked[item_id])
-        send(self.channel, {"done": "probes"})
+        for stage in STAGES:
+            asked = receive(self.channel)
+            for item_id in sorted(asked, key=lambda item_id: item_id == self.here):  # that one last
+                self.probe(item_id, asked[item_id])
+            send(self.channel, {"done": stage})
 
     # --- cells
 
@@ -296,9 +303,10 @@ class Sitting:
         try:
             ours.close()
             sys.stdout = sys.stderr = Printed(0)
-            item_id, probes = receive(theirs)
-            self.run_probes(item_id, probes, answer)
-            theirs.send(b".")
+            while True:  # until the other side has gone
+                item_id, probes = receive(theirs)
+                self.run_probes(item_id, probes, answer)
+                theirs.send(b".")
         finally:
             os._exit(0)
 
@@ -308,16 +316,20 @@ class Sitting:
         if not self.job["fork"] or item_id == self.here:
             self.run_probes(item_id, probes, held)
             send(self.channel, {"item": item_id, "ended": "ok"})
+        elif isinstance(held, str):
+            send(self.channel, {"item": item_id, "ended": held})
         elif held is not None:
             pid, channel = held
             with contextlib.suppress(OSError):  # the copy has already ended; waiting for it tells how
                 send(channel, [item_id, probes])
             seconds = self.limits.probe_wall * len(probes)
             if not self.apart:
-                how, _ = watch(pid, -1, seconds, self.limits.probe_cpu * len(probes))
+                how, _ = watch(pid, channel.fileno(), seconds, self.limits.probe_cpu * len(probes))
             else:  # not a child of this process; it runs nothing itself, and reports when it has handled all of them
                 ready, _, _ = select.select([channel], [], [], seconds + self.limits.probe_wall)
-                how = "ok" if ready else "timeout"
+                how = "timeout" if not ready else "ok" if channel.recv(1) else "died"
+            if how != "ok":
+                self.waiting[item_id] = how
             send(self.channel, {"item": item_id, "ended": how})
 
     def run_probes(self, item_id: str, probes: list[dict[str, Any]], answer: Any) -> None:
@@ -432,13 +444,15 @@ def fork() -> int:
 
 
 def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
-    """How a child ended: "ok", "timeout" or "died". A child that exceeds its time is killed.
+    """How a child ended: "ok", "timeout" or "died". A child that exceeds its time, counted from now, is killed.
 
     With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote is returned as well. A child that
     has closed its end can no longer report: it is killed.
     """
     end = time.monotonic() + wall
     handle = os.pidfd_open(pid)
+    with contextlib.suppress(OSError):  # it has ended
+        cpu += sandbox.cpu_of(pid)
     files = [handle] if told < 0 else [handle, told]
     overdue = False
     try:
@@ -547,9 +561,10 @@ def warm_up(shell: Any) -> None:
     before, known, listeners = (sys.stdout, sys.stderr), set(linecache.cache), feedback.LISTENERS[:]
     with ours, theirs:
         for _ in range(3):  # Python specializes code that it has run a few times
-            send(theirs, {"code": [WARM_PROBE]})
+            for _ in STAGES:
+                send(theirs, {"code": [WARM_PROBE]})
             Sitting(ours, shell, job).run()
-            while receive(theirs).get("done") != "probes":
+            while receive(theirs).get("done") != STAGES[-1]:
                 pass
     sys.stdout, sys.stderr = before
     feedback.LISTENERS[:] = listeners

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from autograd_lab.course import author, bank, plain
+from autograd_lab.course import author, bank, diagnoses, items, plain, probe
 
 SOURCE = '''\
 # ---
@@ -93,6 +93,28 @@ def twice(x):
 @right
 def twice(x):
     return 2.0 * x
+
+@right
+def twice(x):
+    return -twice(-x) if x < 0 else x + x  # by its own name
+
+@right
+def twice(x):
+    doubled_number = sum([x, x])
+    return doubled_number
+
+@right
+def twice(x):
+    import numpy as np
+
+    return float(np.multiply(x, 2))
+
+def _again(x, times):
+    return 0.0 if times == 0 else x + _again(x, times - 1)
+
+@right
+def twice(x):
+    return _again(x, 2)
 '''
 
 
@@ -153,6 +175,108 @@ def test_what_is_hidden_is_not_shipped(tmp_path):
 def test_what_does_not_hold_is_said(tmp_path, old, new, owed):
     assert old in SOURCE
     found = author.problems(sheet_of(tmp_path, SOURCE.replace(old, new, 1)))
+    assert any(owed in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("says", "code"),
+    [
+        ("Leave out detach.", ["detach"]),
+        ("You detached it, or its number was taken.", []),
+        ("s = x - ... is another.", ["s", "s = x - "]),
+        ("Write return 2 * s.sum().", ["s"]),
+        ("The product of x and the sum h is a mean.", ["h"]),
+        ("Call other.sum(dim=0) on x.", []),
+        ("It was left under no_grad.", ["no_grad"]),
+        ("Name it as the question does: scale_.", []),
+    ],
+)
+def test_a_diagnosis_speaks_of_no_code_that_need_not_be_there(says, code):
+    answer = "def twice(x):\n    s = other.sum(x, dim=0)\n    return s * 2"
+    programs = [
+        "def twice(x):\n    with torch.no_grad():\n        return x.detach()",
+        "lambda h: h.mean()]",
+        "def twice(h):\n    return h",
+    ]
+    assert diagnoses.other_code(says, answer, "def twice(x):\n    ...", "scale_ of `x`", programs) == code
+
+
+def test_a_diagnosis_of_the_bank_that_does_is_said(tmp_path):
+    text = SOURCE.replace("    return x ** 2", "    q = x ** 2\n    return q").replace(
+        "Squared.", "q is squared."
+    )
+    assert author.problems(sheet_of(tmp_path, text)) == [
+        "99.2: not every program with these results has 'q', in 'q is squared.'"
+    ]
+
+
+def test_a_program_of_the_bank_may_use_its_own_name(tmp_path):
+    own = "    return -twice(-x) if x < 0 else x + x  # by its own name"
+    assert own in SOURCE
+    assert "maximum recursion depth" in str(
+        author.problems(sheet_of(tmp_path, SOURCE.replace(own, "    return twice(x)")))
+    )
+
+
+def test_what_notebook_and_grader_say_differently_is_said(tmp_path, monkeypatch):
+    draft = sheet_of(tmp_path).drafts[1]
+    assert bank.disagreement(draft.item, {"on_numbers": [1.0, 9.0], "on_a_secret": 5}) == ""
+    monkeypatch.setattr(
+        items, "recognize", lambda item, outputs: None if "on_a_secret" in outputs else draft.item.wrong[0]
+    )
+    assert "in the notebook M01 Squared. when graded" in bank.disagreement(
+        draft.item, {"on_numbers": [1.0, 9.0], "on_a_secret": 5}
+    )
+
+
+LOOKING = SOURCE.replace(
+    '@wrong("M01"',
+    """@look("It looks the answer up.")
+def looks_up(f):
+    return hasattr(f, "table")
+
+def made(x):
+    return {1.0: 2.0, 3.0: 6.0, -4.25: -8.5, 0.5: 1.0}[x]
+
+made.table = True
+avoiding(made)
+
+@wrong("M01\"""",
+    1,
+)
+
+
+def test_an_answer_that_avoids_the_task_has_its_points_and_a_reason(tmp_path):
+    sheet = sheet_of(tmp_path, LOOKING)
+    assert author.problems(sheet) == []
+    item, made = sheet.items[1], sheet.drafts[1].avoiding[0]
+    outputs = probe.run(item.probes, made)
+    assert items.judge(item, outputs=outputs).score == item.points == 3
+    assert items.avoided(item, outputs) == ["It looks the answer up."]
+    assert not any("looks_up" in wrong.outputs for wrong in item.wrong)
+    told = items.to_json("99", sheet.public())
+    assert "looks_up" not in told
+    assert "It looks" not in told
+    assert [p.name for p in sheet.public()[1].probes] == ["on_numbers", "hidden 1"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "owed"),
+    [
+        ("made.table = True", "", "avoiding program 1 is not right, or nobody is told of it"),
+        ("0.5: 1.0}[x]", "0.5: 2.0}[x]", "avoiding program 1 is not right, or nobody is told of it"),
+        ("avoiding(made)", "", "looks_up: no program in the bank avoids the task like this"),
+        ('return hasattr(f, "table")', "return True", "right program 1 is said to avoid the task"),
+        (
+            'return hasattr(f, "table")',
+            "return True",
+            "looks_up: no program in the bank avoids the task like this, or the reference",
+        ),
+    ],
+)
+def test_a_look_that_sees_nothing_or_too_much_is_said(tmp_path, old, new, owed):
+    assert old in LOOKING
+    found = author.problems(sheet_of(tmp_path, LOOKING.replace(old, new)))
     assert any(owed in line for line in found), found
 
 
@@ -294,7 +418,6 @@ def test_a_gap_in_the_probes_shows_as_a_survivor(tmp_path):
 
 
 def test_a_mutant_that_never_ends_is_caught(tmp_path, monkeypatch):
-    monkeypatch.setattr(bank, "SECONDS", 0.2)
     loop = SOURCE.replace(
         "    return x * 2\n", "    n = 0\n    while n < 1:\n        n += 1\n    return x * 2\n"
     )

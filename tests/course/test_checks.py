@@ -234,6 +234,28 @@ def test_code_is_judged_by_its_probes():
     assert feedback.verdict_on(item, 3).says == "A function is asked for; you gave 3."
 
 
+def test_a_mistake_keeps_its_name_when_hidden_probes_give_other_numbers():
+    """Two ways to write it: the same where the notebook looks, and not elsewhere."""
+    item = Item(
+        "99.1", "code", 3,
+        probes=[Probe("shown", 1, "", cases=[[1], [2]], expected=[10, 20]), Probe("deep", 2, "", expected=[70], hidden=True)],
+        wrong=[Wrong("Not for us.", "M01", outputs={"shown(1)": 10, "shown(2)": 20, "deep": 0}),
+               Wrong("In any order.", "M06", outputs={"shown(1)": 10, "shown(2)": 24, "deep": 71})],
+    )  # fmt: skip
+
+    def said(**outputs):
+        return judge(
+            item, outputs={f"shown({key[1:]})" if key != "deep" else key: v for key, v in outputs.items()}
+        ).says
+
+    assert said(s1=10, s2=24) == said(s1=10, s2=24, deep=71) == said(s1=10, s2=24, deep=99) == "In any order."
+    assert said(s1=10, s2=20, deep=0) == "Not for us."
+    assert (
+        said(s1=10, s2=20, deep=1) == "deep: you gave 1, it should be 70."
+    )  # what is right where the notebook looks is no mistake there
+    assert said(s1=10, s2=25, deep=71) == "shown(2): you gave 25, it should be 20."
+
+
 def test_the_smallest_case_that_differs_is_shown_and_never_a_hidden_one_before_a_visible_one():
     def made(name, cases, *, hidden=False):
         return Probe(

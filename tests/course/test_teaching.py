@@ -242,6 +242,19 @@ def test_points_of_a_notebook_are_those_of_its_items():
         )
 
 
+def test_what_a_curious_student_can_find_is_counted():
+    """The points of values, of cases that are shown, and of hidden ones; all of them."""
+    items = shipped().values()
+    values = sum(item.points for item in items if not item.probes)
+    hidden = sum(item.hidden_points for item in items)
+    every = sum(item.points for item in items)
+    for words in (
+        f"({values:g} of the {every:g} points)", f"({every - values - hidden:g} points) with their results", f"the {every - hidden:g} points that",
+        f"the hidden cases ({hidden:g} points)",
+    ):  # fmt: skip
+        assert words in re.sub(r"\s+", " ", COURSE)
+
+
 def anchors(text):
     """What GitHub makes of headings."""
     titles = re.findall(r"^#+ (.*)", text, re.MULTILINE)

@@ -72,3 +72,31 @@ def test_the_grad_mode_is_that_of_before():
     with torch.no_grad():
         z.backward()
         assert not torch.is_grad_enabled()
+
+
+def test_a_rule_may_write_into_the_single_number_that_arrives_or_send_it_through_a_pass_of_its_own():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            g.mul_(2)
+            return g
+
+    class Squared(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return (x * x).sum()
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                x = ctx.saved_tensors[0].detach().requires_grad_()
+                return torch.autograd.grad((x * x).sum(), x, g)[0]
+
+    a, x = torch.tensor(3.0, requires_grad=True), torch.tensor([1.0, 3.0], requires_grad=True)
+    (Doubled.apply(a) * 1.0 + Squared.apply(x) * 5.0).backward()
+    assert (a.grad.item(), x.grad.tolist()) == (2.0, [10.0, 30.0])

@@ -223,11 +223,11 @@ def _programs(stem: str, item: Item, text: str, tree: ast.Module) -> Iterator[Pr
 
 
 def _banked(node: ast.stmt) -> tuple[str, ast.expr | None]:
-    """("wrong" | "right" | "probe" | "", the expression in wrong(...)(expression) or right(expression))."""
+    """("wrong" | "right" | "avoiding" | "probe" | "look" | "", the expression in wrong(...)(expression) or right(expression))."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         for decorator in node.decorator_list:
             inner = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if isinstance(inner, ast.Name) and inner.id in ("wrong", "right", "probe"):
+            if isinstance(inner, ast.Name) and inner.id in ("wrong", "right", "avoiding", "probe", "look"):
                 return inner.id, None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         inner = node.value.func.func if isinstance(node.value.func, ast.Call) else node.value.func
@@ -249,7 +249,7 @@ def _without_decorators(node: Any) -> Any:
     own = copy.deepcopy(node)
     own.decorator_list = [
         d for d in own.decorator_list
-        if ast.unparse(d).split("(")[0] not in ("wrong", "right", "shared", "probe")
+        if ast.unparse(d).split("(")[0] not in ("wrong", "right", "avoiding", "shared", "probe", "look")
     ]  # fmt: skip
     return own
 

@@ -189,7 +189,10 @@ def classroom(
     popular, rare = {}, {}
     for item in items:
         right = [one.source for one in corpus.programs(stem)[item.id] if one.right]
-        popular[item.id] = [corpus.solutions(stem)[item.id], *right]
+        popular[item.id] = [
+            corpus.solutions(stem)[item.id],
+            *right[:2],
+        ]  # the others are rarer in a class than in the bank
         rare[item.id] = [one.source for one in corpus.banked(stem)[item.id]]
         draw.shuffle(rare[item.id])
     codes = []

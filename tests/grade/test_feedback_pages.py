@@ -214,7 +214,7 @@ def test_of_hidden_probes_a_page_has_the_category_alone(top, book, tmp_path):
         assert probe.name not in page
         for case, want in zip(probe.names(), probe.expected, strict=True):
             assert case == probe.name or case not in page
-            if str(want) not in shown:
+            if str(want) not in shown and not probe.look:
                 numbers = want.get("data") if isinstance(want, dict) else want
                 assert json.dumps(numbers)[1:-1] not in page
         for line in probe.source.splitlines()[1:]:

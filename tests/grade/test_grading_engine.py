@@ -442,7 +442,7 @@ FORGERIES = {
     "an answer": "forge({'cell': 1, 'state': 'ok', 'error': '', 'printed': '', 'dropped': 0, 'answer': {'state': 'given', 'value': 7}})",
     "a check": "[forge({'cell': n, 'state': 'ok', 'error': '', 'printed': '', 'dropped': 0, 'answer': None}) for n in range(1, 9)]",
     "points": "forge({'item': '1.2', 'probe': 'large', 'outputs': {'large(8642097)': 1}, 'score': 100, 'state': 'passed'})",
-    "the end": "forge({'done': 'cells'})\nforge({'done': 'probes'})",
+    "the end": "forge({'done': 'cells'})\nforge({'done': 'visible'})\nforge({'done': 'hidden'})",
     "nonsense": "forge({'cell': -1})",
     "types": "forge({'cell': 1, 'state': ['ok'], 'error': {}, 'printed': 3, 'dropped': 'x', 'answer': 'x'})",
     "other types": "forge({'cell': 1, 'state': 'ok', 'error': 'x' * 10**6, 'printed': None, 'dropped': -5, 'answer': [1]})",
@@ -471,7 +471,7 @@ def test_no_message_gets_further_than_the_protocol():
     """Whatever a process says, it is taken in or refused; nothing else is raised."""
     draw = random.Random(6)
     words = ["cell", "state", "ok", "error", "answer", "given", "item", "1.2", "probe", "small", "outputs", "small(1)", "ended",
-             "done", "cells", "probes", "printed", "dropped", "value", "timeout"]  # fmt: skip
+             "done", "cells", "visible", "hidden", "printed", "dropped", "value", "timeout"]  # fmt: skip
 
     def anything(depth):
         kind = draw.randrange(9 if depth < 3 else 6)

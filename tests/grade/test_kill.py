@@ -96,6 +96,7 @@ def kill_and_resume(folder, kills):
         out, before = folder / f"out-{told['finished']}", 0
     finish(start(folder, out))
     agrees(folder, out)
+    assert list((folder / "tmp").iterdir()) == [], "what the killed ones left is still there"
     return told
 
 

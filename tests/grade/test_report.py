@@ -1,5 +1,6 @@
 """The class report: figures worked out by hand, undefined ones shown as such, nothing of a student's that is more than text."""
 
+import html
 import math
 import re
 from types import SimpleNamespace
@@ -8,10 +9,11 @@ import pytest
 from classroom import BOOK, FULL, course
 from test_feedback_pages import EVIL, Reader, text_of
 
+from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 from autograd_lab.grade import report
 from autograd_lab.grade.gradebook import NAME, Gradebook
-from autograd_lab.grade.model import Cell, CellRun, Job, Result, Run
+from autograd_lab.grade.model import Answer, Cell, CellRun, Job, Result, Run
 
 
 @pytest.fixture
@@ -52,6 +54,31 @@ def put(
     book.record(
         student, BOOK, results, {}, status=status, run=run, job=job or Job(student, BOOK, ()), notes=notes
     )
+
+
+def test_the_report_says_what_held_the_submissions(book):
+    cells = [CellRun("a", "memory")]
+    answer = Answer("04.1", "given", lost={"p": "timeout"})
+    for student, ran in (
+        ("ada", Run("ok", cells=cells)), ("bob", Run("memory", cells=cells)), ("cyd", Run("timeout")), ("dan", Run("ok", {"04.1": answer})),
+        ("eve", Run("ok")),
+    ):  # fmt: skip
+        put(book, student, (4, 3, 2, 5), run=ran)
+    assert "What held" not in report.page(book, course())
+    book.set("limits", {"memory": 5 << 28, "processes": 7})
+    book.set(
+        "means",
+        {
+            "memory of a process": ["rlimit"],
+            "memory of all processes": ["cgroup", "watched"],
+            "number of processes": ["nothing"],
+        },
+    )
+    said = text_of(report.page(book, course())).partition("What held the submissions")[2]
+    assert re.search(r"memory of a process ?1.25 GiB ?rlimit ?1", said)
+    assert re.search(r"memory of all processes ?1.25 GiB ?cgroup, watched ?1", said)
+    assert re.search(r"number of processes ?7 ?nothing ?time", said)
+    assert re.search(r"time ?180 s ?watched ?2", said)
 
 
 def figures(book):
@@ -133,6 +160,29 @@ def test_other_mistakes_are_counted_when_two_made_them(book):
     assert report.slips(book.entries(), items) == [("04.1", says, 2)]
 
 
+def test_an_answer_that_avoids_the_task_is_named_with_the_reason(book):
+    lean = Probe("leans", 0, "", expected=[False], hidden=True, look="It leans on the lab.")
+    item = Item("04.4", "code", 5, probes=[Probe("sums", 5, "", expected=[1]), lean])
+
+    def handed_in(student, score, leans):
+        run = Run("ok", {"04.4": Answer("04.4", "given", outputs={"sums": 1, "leans": leans})})
+        put(book, student, (4, 3, 2, score), run=run)
+
+    handed_in("leaning", 5, leans=True)
+    handed_in("own", 5, leans=False)
+    handed_in("raising", 5, leans={"error": "TypeError", "message": ""})
+    handed_in("nothing", 0, leans=True)
+    handed_in("settled", 5, leans=True)
+    book.override("settled", "04.4", 5, "explained it", "me")
+    found = {
+        entry.student: report.looks(entry, book.stored_run(entry.student, BOOK)[1], {"04.4": item})
+        for entry in book.entries()
+    }
+    assert {student: [(one.what, one.says) for one in seen] for student, seen in found.items() if seen} == {
+        "leaning": [("avoids the task", "04.4: It leans on the lab.")]
+    }
+
+
 def test_who_needs_a_look(book):
     refused = Run("ok", cells=[CellRun("extra-1", "error", "PermissionError: [Errno 13] Permission denied: '/etc/shadow'"),
                                CellRun("04-1-answer", "error", "NameError: name 'x' is not defined")])  # fmt: skip
@@ -154,7 +204,7 @@ def test_who_needs_a_look(book):
     for entry in book.entries():
         stored = book.stored_run(entry.student, BOOK)
         found[entry.student] = [
-            (one.what, one.says) for one in report.looks(entry, stored[1] if stored else None)
+            (one.what, one.says) for one in report.looks(entry, stored[1] if stored else None, {})
         ]
     assert found == {
         "fine": [],
@@ -198,6 +248,24 @@ def test_a_report_cannot_be_broken_by_what_students_wrote(book):
     assert not re.search(r"[\x00-\x08\x0b-\x1f]", page)
     for _, attrs in read.tags:
         assert re.fullmatch(r"feedback/[\w.%-]+\.html(#[\w.%-]*)?", attrs.get("href", "feedback/a.html"))
+
+
+def test_two_identical_engines_and_the_course_s_own_solution_are_listed_in_a_class_of_three(book):
+    import corpus
+
+    stem = "13_train_debug_build"
+    engine = next(
+        one.source for one in corpus.programs(stem)["13.3"] if one.right and "Operation" in one.source
+    )
+    assert len(engine.splitlines()) > 45
+    own = corpus.solutions(stem)["13.3"]
+    for student, source in {"ada": engine, "bob": engine, "cem": own.replace("waiting", "left")}.items():
+        cells = (Cell("13-3-answer", source, "answer", "13.3"),)
+        results = [Result(student, stem, item.id, 1, item.points, "wrong") for item in course().items[stem]]
+        book.record(student, stem, results, {}, job=Job(student, stem, cells), run=Run("ok"))
+    seen = html.unescape(text_of(report.page(book, course())).split("Similar submissions")[1])
+    assert "13.31 handed in the course's own solutioncem" in seen
+    assert "13.32 handed in the sameada, bob" in seen
 
 
 def test_similar_pairs_stand_side_by_side_and_nobody_is_accused(book):

@@ -18,7 +18,7 @@ import classroom as c
 import pytest
 
 from autograd_lab import grade as grade_package
-from autograd_lab.grade import gradebook, merge, report, run, submissions, tables
+from autograd_lab.grade import files, gradebook, merge, report, run, submissions, tables
 from autograd_lab.grade.gradebook import Gradebook
 from autograd_lab.grade.model import CannotGradeError
 
@@ -138,7 +138,9 @@ def test_a_notebook_under_anothers_name_needs_a_look(top, tmp_path):
     grade(top, tmp_path / "out", find={"wanted": [c.BOOK]})
     with Gradebook(tmp_path / "out" / gradebook.NAME) as book:
         said = {
-            one.student: (one.what, one.says) for entry in book.entries() for one in report.looks(entry, None)
+            one.student: (one.what, one.says)
+            for entry in book.entries()
+            for one in report.looks(entry, None, {})
         }
     assert said["bob"][0] == "another notebook handed in"
     assert f"holds the cells of {c.OTHER}" in said["bob"][1]
@@ -305,9 +307,9 @@ def test_what_cannot_be_is_said(top, tmp_path, capsys, words, says):
 
 
 def test_two_at_a_time_are_refused(tmp_path):
-    with run.lock(tmp_path), pytest.raises(CannotGradeError, match="is in use"), run.lock(tmp_path):
+    with files.alone(tmp_path), pytest.raises(CannotGradeError, match="is in use"), files.alone(tmp_path):
         pass
-    with run.lock(tmp_path):
+    with files.alone(tmp_path):
         pass
 
 

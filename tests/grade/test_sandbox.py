@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ import tiny
 
 from autograd_lab.grade.engine import Engine
 from autograd_lab.grade.model import Limits
-from autograd_lab.grade.sandbox import ROOM, SandboxError, libraries, refusal
+from autograd_lab.grade.sandbox import ROOM, SandboxError, libraries, means, refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers of the sandbox are Linux's")
 HERE = Path(__file__).parent
@@ -260,10 +261,8 @@ def test_the_room_hides_nothing_of_the_machine():
     assert not any(path.is_relative_to(ROOM) for path in libraries())
 
 
-def test_nothing_escapes_a_plain_user():
-    """The same in a process that is not root's."""
-    if os.geteuid() != 0:
-        pytest.skip("this is a plain user's already")
+def as_plain_user(*words):
+    """What this file prints last when it is called with these words and a folder by a plain user. Skips where there is none."""
     shown = Path(sys.base_prefix).resolve()
     for needed in (Path(sys.prefix).resolve(), HERE.resolve()):
         for place in () if needed.is_relative_to(shown) else (needed, *needed.parents):
@@ -274,27 +273,122 @@ def test_nothing_escapes_a_plain_user():
         folder.chmod(0o755)
         own.mkdir()
         own.chmod(0o777)
-        command = [*plain_user(folder), sys.executable, str(Path(__file__).resolve()), "--in", str(own)]
+        command = [*plain_user(folder), sys.executable, str(Path(__file__).resolve()), *words, str(own)]
         environment = {**os.environ, "HOME": str(own), "TMPDIR": str(own)}
         ended = subprocess.run(command, capture_output=True, text=True, timeout=2700, env=environment)
     if "unshare" in ended.stderr or "so they do not run" in ended.stderr:
         pytest.skip(f"no plain user, or no sandbox for one, to be had here: {ended.stderr[-500:]}")
     assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout.splitlines()[-1])
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def test_nothing_escapes_a_plain_user():
+    """The same in a process that is not root's."""
+    if os.geteuid() != 0:
+        pytest.skip("this is a plain user's already")
+    told = as_plain_user("--in")
     assert told["user"] == 65534
     assert escaped(told["report"]) == {}
     assert told["noticed"] == []
+
+
+# --- memory of all processes together ----------------------------------------------------------------------
+
+TIGHT = replace(tiny.BRIEF, cell_cpu=20.0, cell_wall=20.0, probe_cpu=20, probe_wall=20.0, memory=400 << 20)
+FILL = (
+    "import mmap, os, subprocess, sys, time\ndef fill(size=95):\n    return bytearray(b'x') * (size << 20)\n"
+)
+TOGETHER = {
+    "children": "for _ in range(5):\n    if os.fork() == 0:\n        held = fill()\n        time.sleep(60)\ntime.sleep(60)",
+    "orphans of their own sessions": "for _ in range(5):\n    if os.fork() == 0:\n        os.setsid()\n        if os.fork() == 0:\n"
+    "            held = fill()\n            time.sleep(60)\n        os._exit(0)\ntime.sleep(60)",
+    "programs": "code = \"import time; held = bytearray(b'x') * (95 << 20); time.sleep(60)\"\n"
+    "made = [subprocess.Popen([sys.executable, '-S', '-c', code]) for _ in range(5)]\ntime.sleep(60)",
+    "shared memory": "for _ in range(5):\n    held = mmap.mmap(-1, 95 << 20)\n    if os.fork() == 0:\n        held.write(b'x' * (95 << 20))\n"
+    "        time.sleep(60)\n    held.close()\ntime.sleep(60)",
+    "copies on write": "held = fill(85)\nfor _ in range(5):\n    if os.fork() == 0:\n        held[::4096] = b'y' * len(held[::4096])\n"
+    "        time.sleep(60)\ntime.sleep(60)",
+    "a chain": "for _ in range(5):\n    if os.fork():\n        time.sleep(60)\n    held = fill()\ntime.sleep(60)",
+    "children that stand still": "import signal\nfor _ in range(5):\n    if os.fork() == 0:\n        held = fill()\n"
+    "        os.kill(os.getpid(), signal.SIGSTOP)\ntime.sleep(60)",
+}  # fmt: skip
+"""Each process takes less than one may, all together more than a submission may."""
+ALLOWED = {
+    "one large list": "held = fill(200)",
+    "children that read what they share": "held = fill(150)\nmade = []\nfor _ in range(6):\n    pid = os.fork()\n    if pid == 0:\n"
+    "        time.sleep(0.4)\n        os._exit(held[-1] != ord('x'))\n    made.append(pid)\nassert [os.waitpid(p, 0)[1] for p in made] == [0] * 6",
+    "children one after the other": "for _ in range(6):\n    pid = os.fork()\n    if pid == 0:\n        held = fill()\n        os._exit(0)\n"
+    "    os.waitpid(pid, 0)",
+}  # fmt: skip
+UNSEEN = "import os\nheld = os.memfd_create('held')\nos.write(held, bytes(1 << 20))"
+"""Memory that belongs to no process; it is refused."""
+
+
+def filled(cells, programs, without=()):
+    """{name: the state of its cell, or its program}, and the layers, with the kernel's own count left out."""
+    left_out = ["cgroup memory", *without]
+    with Engine(tiny.ITEMS, TIGHT, workers=1, require_sandbox=not without, without=left_out) as engine:
+        jobs = [tiny.job(name, extra={"1.1": FILL + cell}) for name, cell in cells.items()]
+        jobs += [tiny.job(name, a2=FILL + program) for name, program in programs.items()]
+        states = {}
+        for job, ran in engine.run(jobs):
+            probed = next(one for one in tiny.results(ran, job) if one.item == "1.2")
+            own = {cell.id: cell.state for cell in ran.cells}.get("own-1", probed.state)
+            lost = {"1.2": 0.0} if job.student in programs else {}
+            assert tiny.earned(ran, job) == tiny.FULL | lost
+            states[job.student] = own
+    return states, list(engine.layers)
+
+
+def all_filled():
+    body = "".join(f"    {line}\n" for line in TOGETHER["children"].splitlines())
+    return filled(TOGETHER | ALLOWED | {"unseen": UNSEEN}, {"in a probe": f"def double(x):\n{body}"})
+
+
+def test_memory_is_added_up_for_a_plain_user():
+    """Who has no cgroups: what each process may use, all of them together may."""
+    if os.geteuid() == 0:
+        told = as_plain_user("--fill")
+        assert told["user"] == 65534
+        states, layers = told["states"], told["layers"]
+    else:
+        states, layers = all_filled()
+    assert means(layers)["memory of all processes"] == "watched"
+    expected = dict.fromkeys(TOGETHER, "memory") | dict.fromkeys(ALLOWED, "ok")
+    assert states == expected | {"in a probe": "memory", "unseen": "error"}
+
+
+def test_nothing_else_adds_it_up(held):
+    """Without the watch they would have it all."""
+    soon = TOGETHER["children"].replace("sleep(60)", "sleep(2)")
+    assert filled({"children": soon}, {}, ["watched memory"])[0] == {"children": "ok"}
 
 
 # --- what is missing is said --------------------------------------------------------------------------------
 
 
 def test_what_is_not_kept_is_refused():
-    whole = ["mount namespace", "pid namespace", "network namespace", "resource limits", "process limit"]
+    whole = [
+        "mount namespace",
+        "pid namespace",
+        "network namespace",
+        "resource limits",
+        "process limit",
+        "watched memory",
+    ]
     assert refusal(whole, {}) == ""
     assert (
         refusal(
-            ["Landlock ABI 7", "Landlock signals", "seccomp", "reaping", "resource limits", "cgroup pids"], {}
+            [
+                "Landlock ABI 7",
+                "Landlock signals",
+                "seccomp",
+                "reaping",
+                "resource limits",
+                "cgroup pids",
+                "cgroup memory",
+            ],
+            {},
         )
         == ""
     )
@@ -303,13 +397,24 @@ def test_what_is_not_kept_is_refused():
         assert f"{layer}: Operation not permitted" in why
         assert "What to do:" in why
     assert "the network" in refusal(
-        ["mount namespace", "pid namespace", "resource limits", "process limit"], {}
+        ["mount namespace", "pid namespace", "resource limits", "process limit", "cgroup memory"], {}
     )
+    assert means(whole) == {
+        "memory of a process": "rlimit", "memory of all processes": "watched", "number of processes": "rlimit", "size of a file": "rlimit",
+        "size of all files": "a file system of its own", "number of open files": "rlimit",
+    }  # fmt: skip
+    assert means(["cgroup memory", "cgroup pids", *whole])["memory of all processes"] == "cgroup"
+    assert set(means(["reaping"]).values()) == {"nothing"}
 
 
 @pytest.mark.parametrize(
     "without",
-    [["mount namespace", "Landlock"], ["resource limits"], ["pid namespace", "Landlock signals", "seccomp"]],
+    [
+        ["mount namespace", "Landlock"],
+        ["resource limits"],
+        ["pid namespace", "Landlock signals", "seccomp"],
+        ["cgroup", "watched memory"],
+    ],
 )
 def test_a_sandbox_with_a_hole_is_refused(held, without):
     with (
@@ -380,6 +485,10 @@ def main(words):
     if words[:1] == ["--in"]:
         report, noticed, layers = tried(Path(words[1]))
         print(json.dumps({"user": os.getuid(), "layers": layers, "report": report, "noticed": noticed}))
+        return
+    if words[:1] == ["--fill"]:
+        states, layers = all_filled()
+        print(json.dumps({"user": os.getuid(), "layers": layers, "states": states}))
         return
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o777)

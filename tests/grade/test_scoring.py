@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 import tiny
+from classroom import course
 
+from autograd_lab.course.items import Wrong, judge
 from autograd_lab.grade.model import RESULT_STATES, Answer, CellRun, Run
+from autograd_lab.grade.scoring import MARGIN, MOST_MESSAGE, MOST_NAME, bounded, score, size
 
 
 def ran(**changes):
@@ -64,6 +67,17 @@ def test_a_known_mistake_of_a_program():
     outputs = {"small(1)": 1, "small(2)": 4, "large(8642097)": 0}
     result = one(ran(a2=Answer("1.2", "given", outputs=outputs)), "1.2")
     assert (result.misconception, result.score) == ("square", 0)  # a program earns what its probes earn
+
+
+def test_a_slip_that_only_a_hidden_case_shows_is_told_of_too():
+    slip = Wrong(
+        "That is too small a number for it.", outputs={"small(1)": 2, "small(2)": 4, "large(8642097)": 0}
+    )
+    item = replace(tiny.ITEMS[tiny.BOOK][1], wrong=[slip])
+    answer = Answer("1.2", "given", outputs=dict(slip.outputs))
+    run = ran(a2=answer)
+    results = score(tiny.job(), run, {tiny.BOOK: [tiny.ITEMS[tiny.BOOK][0], item, tiny.ITEMS[tiny.BOOK][2]]})
+    assert (results[1].says, results[1].hidden) == (slip.says, True)
 
 
 @pytest.mark.parametrize("why", ["timeout", "memory", "died"])
@@ -134,6 +148,45 @@ def test_any_plain_data_is_judged(value):
     assert one(ran(a1=Answer("1.1", "given", value)), "1.1").score == 0
     one(ran(a2=Answer("1.2", "given", outputs={"small(1)": value})), "1.2")
     one(ran(a3=Answer("1.3", "given", value)), "1.3")
+
+
+LONG = [
+    "x" * 5_000, ["x"] * 5_000, [["x" * 4_000]], {"x" * 5_000: 1}, {str(n): 1 for n in range(900)}, list(range(5_000)),
+    {"error": "x" * 5_000, "message": "y" * 5_000}, {"error": "x", "message": ["y" * 5_000]}, {"error": {"x" * 5_000: 1}, "message": ""},
+    {"shape": [1] * 5_000, "dtype": "float64", "data": []}, {"shape": [5_000], "dtype": "float64", "data": [0.5] * 5_000},
+    {"float": "x" * 5_000}, {"error": "x" * 5_000}, {"error": "x", "message": "y", "more": "z" * 5_000},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", LONG)
+def test_what_is_far_longer_than_any_answer_is_not_kept(value):
+    for item, case in (("1.1", None), ("1.2", "small(1)"), ("1.2", "large(8642097)"), ("1.3", None)):
+        given = Answer(item, "given", outputs={case: value}) if case else Answer(item, "given", value)
+        answer = bounded(Run("ok", {item: given}), tiny.ITEMS[tiny.BOOK]).answers[item]
+        kept = size([answer.value, answer.outputs, answer.error])
+        assert kept <= MARGIN + MOST_NAME + MOST_MESSAGE + 100
+        assert one(ran(**{f"a{item[-1]}": answer}), item).score == 0
+
+
+def test_no_known_answer_is_too_long():
+    """Right or wrong, each is judged as it was given."""
+    tried = 0
+    for book, items in course().items.items():
+        for item in items:
+            for value in (item.expected, *item.accept, *(wrong.answer for wrong in item.wrong)):
+                run = bounded(Run("ok", {item.id: Answer(item.id, "given", value)}), items)
+                assert run.answers[item.id] == Answer(item.id, "given", value), book
+            right = {
+                case: want for p in item.probes for case, want in zip(p.names(), p.expected, strict=True)
+            }
+            for outputs in (right, *(wrong.outputs for wrong in item.wrong)):
+                run = bounded(Run("ok", {item.id: Answer(item.id, "given", outputs=outputs)}), items)
+                kept = run.answers[item.id].outputs
+                assert not item.probes or vars(judge(item, outputs=kept)) == vars(
+                    judge(item, outputs=outputs)
+                )
+                tried += 1
+    assert tried > 200
 
 
 def test_an_unknown_notebook_is_said():

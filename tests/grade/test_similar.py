@@ -1,9 +1,11 @@
 """Similar submissions: names, layout and order do not hide them, and what a class shares does not make them."""
 
+import ast
 import random
 import subprocess
 import sys
 
+import corpus
 import personal
 import pytest
 from classroom import ROOT
@@ -83,6 +85,75 @@ def test_those_who_work_alone_are_left_alone(stem):
 def test_a_class_that_shares_one_answer_has_no_similar_pairs():
     codes = [similar.Code(f"s{i}", {"04.4": CODE}) for i in range(20)]
     assert similar.similar("04", codes, release("04_backward_node_by_node")) == []
+
+
+SHORT = "def backward(root):\n    root.grad = 1.0\n    for x, g in zip(root.inputs, root.rule(1.0)):\n        x.grad += g\n"
+
+
+def groups(codes, solutions=None, stem="04_backward_node_by_node"):
+    found = similar.same(stem, codes, release(stem), solutions or {})
+    return [(one.item, one.students, one.of_the_course) for one in found]
+
+
+def code(student, **parts):
+    return similar.Code(student, {name.strip("i").replace("_", "."): part for name, part in parts.items()})
+
+
+def test_the_same_long_answer_is_listed_however_alike_the_class_is():
+    everybody = [code(f"s{i}", i04_4=(CODE, DRESSED)[i % 2]) for i in range(20)]
+    assert groups(everybody) == [("04.4", tuple(sorted(f"s{i}" for i in range(20))), False)]
+    assert groups(everybody[:2]) == [("04.4", ("s0", "s1"), False)]
+    assert groups([code("a", i04_4=CODE), code("b", i04_4=CODE.replace("-= 1", "-= 2"))]) == []
+    assert groups([code("a", i04_4=SHORT), code("b", i04_4=SHORT)]) == []
+    both = [code(name, i04_4=CODE, i04_3=SHORT) for name in "ab"]
+    assert groups([*both, code("c", i04_4=DRESSED)]) == [
+        ("04.4", ("a", "b", "c"), False),
+        (similar.ALL, ("a", "b"), False),
+    ]
+    assert groups(both) == [("04.4", ("a", "b"), False)]
+
+
+def test_who_hands_in_the_course_s_own_solution_is_listed_alone_too():
+    stem = "13_train_debug_build"
+    own = {item: corpus.solutions(stem)[item] for item in ("13.2", "13.3")}
+    engine, other = (one.source for one in corpus.programs(stem)["13.3"][-3:-1])
+    renamed = personal.Renamed({"node": "n", "total": "sums", "slope": "k"}).visit(ast.parse(own["13.3"]))
+    class_ = [code("ada", i13_3=ast.unparse(renamed)), code("bob", i13_3=engine), code("cem", i13_3=other)]
+    assert groups(class_, own, stem) == [("13.3", ("ada",), True)]
+    assert groups([code("ada", i13_3=own["13.3"] + "\nprint(1)")], own, stem) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("a = b", "c = d", True),
+        ("a = b + b", "c = d + d", True),
+        ("a = b + b", "c = d + e", False),
+        ("x.mine = 1\ny = x.mine", "x.own = 1\nz = x.own", True),
+        ("y = x.real", "y = x.imag", False),
+        ("f(a, b)", "f(b, a)", True),
+        (
+            "def f(a):\n    return a\ndef g(b):\n    return b",
+            "def f(x):\n    return x\ndef g(x):\n    return x",
+            True,
+        ),
+        (
+            "def f(a):\n    def g(b):\n        return a - b",
+            "def f(a):\n    def g(b):\n        return b - a",
+            False,
+        ),
+        ("def f(a):\n    return a.grad", "def f(a):\n    return b.grad", False),
+        ("a, b = 1, 2\nf(a, b)", "a, b = 1, 2\nf(b, a)", False),
+        ("def f(x):\n    'Says.'\n    return x  # yes", "def g(y): return y", True),
+        ("f(x, k=1)", "f(x, l=1)", False),
+        ("f(1)", "f(1.0)", False),
+        ("if a:\n    b = 1\nc = 2", "if a:\n    b = 1\n    c = 2", False),
+        ("a = 'one'", "a = 'two'", False),
+        ("def f(:", "def  f(:", True),
+    ],
+)
+def test_one_answer_is_another_with_other_names(one, other, alike):
+    assert (similar.nameless(one) == similar.nameless(other)) == alike
 
 
 def test_what_the_notebook_gives_is_nobody_s_work():

@@ -1,0 +1,346 @@
+"""Programs that are wrong in one small way, made from a right one: what a learner may slip into, or misread.
+
+    mutants(source) -> (name, text) of each     "14: x.grad += g -> x.grad = g": the line, what stood there, what stands there now
+    idle(stub) -> (name, text) of each          programs that do none of the work
+
+Changed are, one at a time: operators, operands, comparisons and constants; the arguments, keywords and wrappers of a call, and a
+function for one that is taken for it (sum and mean, max and min); one name for another of the same function; a length for the other
+dimension; a statement left out, a condition that always or never holds, a loop that ends after its first turn, `+=` for `=`. And what
+should live for one call lives for all: a value kept on the class instead of on `ctx`, a list or dict that is made once.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .author import BEGIN, END
+
+Path = tuple[Any, ...]
+"""Where a node is in a tree: names of fields, and places in lists."""
+Change = Callable[[Any, Any, Path], None]
+"""Called with the node to change, its tree, and its path; changes the tree."""
+
+_BINARY: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
+}  # fmt: skip
+_COMPARE: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+_TAKEN_FOR = {
+    "sum": ("mean",), "mean": ("sum",), "max": ("mean", "min"), "min": ("max",), "exp": ("sigmoid",), "tanh": ("sigmoid",),
+    "zeros_like": ("ones_like",), "ones_like": ("zeros_like",), "zeros": ("ones",), "stack": ("cat",), "where": ("maximum",),
+    "prod": ("sum",), "softmax": ("sigmoid",), "log": ("exp",), "topological_sort": ("nodes",), "append": ("remove",),
+    "all_simple_edge_paths": ("all_simple_paths",),
+}  # fmt: skip
+"""Functions and methods that are taken for each other."""
+_UNWRAPPED = ("t", "transpose", "detach", "clone", "copy", "item")
+"""Methods without which the value has another shape, history or owner."""
+_COPIES = ("list", "tuple", "dict", "set")
+
+IDLE = ("pass", "return 0", "return 1", "return True", "return []", "raise NotImplementedError")
+"""Replacements for the work; in addition, each argument of the function, returned unchanged."""
+
+
+def mutants(source: str) -> Iterator[tuple[str, str]]:
+    """(name, text) of every mutant of a cell; only what is between the solution markers is changed.
+
+    Without markers (a program of the bank) all of it is.
+    """
+    tree = ast.parse(source)
+    inside = _solution_lines(source)
+    seen = {ast.unparse(tree)}
+    called: Counter[str] = Counter()
+    for path, change in _changes(tree, inside):
+        mutant = copy.deepcopy(tree)
+        node = _at(mutant, path)
+        old = ast.unparse(node)
+        change(node, mutant, path)
+        ast.fix_missing_locations(mutant)
+        text = ast.unparse(mutant)
+        if text in seen:
+            continue
+        seen.add(text)
+        line = getattr(_at(tree, path), "lineno", 0)
+        name = f"{line}: {_short(old)} -> {_short(ast.unparse(_at(mutant, path)))}"
+        called[name] += 1
+        yield name if called[name] == 1 else f"{name} ({called[name]})", text
+    for what, mutant in _kept_between_calls(tree, inside):
+        yield what, ast.unparse(ast.fix_missing_locations(mutant))
+
+
+def _short(code: str) -> str:
+    """The first line of a statement, which names it."""
+    first, *more = code.splitlines() or [""]
+    return f"{first} .." if more else first
+
+
+def _at(tree: Any, path: Path) -> Any:
+    for step in path:
+        tree = getattr(tree, step) if isinstance(step, str) else tree[step]
+    return tree
+
+
+def _solution_lines(source: str) -> set[int]:
+    lines: set[int] = set()
+    on = BEGIN not in source
+    for number, line in enumerate(source.splitlines(), start=1):
+        if line.strip() == BEGIN:
+            on = True
+        elif line.strip() == END:
+            on = False
+        elif on:
+            lines.add(number)
+    return lines
+
+
+def _walk(
+    node: ast.AST, path: Path, names: tuple[str, ...]
+) -> Iterator[tuple[Path, ast.AST, tuple[str, ...]]]:
+    """(path, node, names of the function around it) of each node."""
+    if isinstance(node, ast.FunctionDef):
+        names = _names_of(node)
+    yield path, node, names
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            yield from _walk(value, (*path, name), names)
+        elif isinstance(value, list):
+            for i, part in enumerate(value):
+                if isinstance(part, ast.AST):
+                    yield from _walk(part, (*path, name, i), names)
+
+
+def _names_of(function: ast.FunctionDef) -> tuple[str, ...]:
+    """A function's arguments and variables."""
+    found = [argument.arg for argument in function.args.args]
+    found += [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return tuple(name for name in dict.fromkeys(found) if name not in ("self", "ctx", "_"))
+
+
+def _changes(tree: ast.AST, inside: set[int]) -> Iterator[tuple[Path, Change]]:
+    for path, node, names in _walk(tree, (), ()):
+        if getattr(node, "lineno", 0) in inside and not _is_text(node):
+            for change in _of(node, names):
+                yield path, change
+
+
+def _is_text(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else node
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _replace(make: Callable[[Any], Any]) -> Change:
+    """Put the node (or, among statements, the nodes) that `make` makes of the old one in its place."""
+
+    def change(node: Any, tree: Any, path: Path) -> None:
+        parent = _at(tree, path[:-1])
+        new = make(node)
+        if isinstance(path[-1], str):
+            setattr(parent, path[-1], new)
+        elif isinstance(new, list):
+            parent[path[-1] : path[-1] + 1] = new
+        else:
+            parent[path[-1]] = new
+
+    return change
+
+
+def _set(**fields: Any) -> Change:
+    def change(node: Any, tree: Any, path: Path) -> None:
+        for name, value in fields.items():
+            setattr(node, name, value)
+
+    return change
+
+
+def _instead(new: ast.expr) -> Change:
+    return _replace(lambda node: new)
+
+
+def _gone(node: Any) -> Any:
+    return ast.Pass()
+
+
+def _of(node: Any, names: tuple[str, ...]) -> Iterator[Change]:
+    """The small changes that are possible at one place."""
+    if isinstance(node, ast.stmt):
+        yield from _statements(node)
+    elif isinstance(node, ast.BinOp):
+        if type(node.op) in _BINARY:
+            yield _set(op=_BINARY[type(node.op)]())
+        if isinstance(node.op, ast.Sub | ast.Div | ast.Pow | ast.MatMult):
+            yield _set(left=node.right, right=node.left)
+        yield _replace(lambda n: n.left)
+        yield _replace(lambda n: n.right)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
+        yield _set(ops=[_COMPARE[type(node.ops[0])]()])
+    elif isinstance(node, ast.BoolOp):
+        yield _set(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+        for one in node.values:
+            yield _instead(one)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        yield _replace(lambda n: n.operand)
+    elif isinstance(node, ast.IfExp):
+        yield _replace(lambda n: n.body)
+        yield _replace(lambda n: n.orelse)
+        yield _set(body=node.orelse, orelse=node.body)
+    elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) == 2:
+        yield _set(elts=node.elts[::-1])
+        yield _replace(lambda n: n.elts[0])
+    elif isinstance(node, ast.Constant) and not isinstance(node.value, str):
+        yield from _constants(node.value)
+    elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        yield _replace(lambda n: n.value)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for other in names:
+            if other != node.id:
+                yield _set(id=other)
+    elif isinstance(node, ast.comprehension) and node.ifs:
+        yield _set(ifs=[])
+    elif isinstance(node, ast.Call):
+        yield from _calls(node)
+
+
+def _statements(node: Any) -> Iterator[Change]:
+    if isinstance(node, ast.AugAssign):
+        yield _replace(lambda n: ast.Assign(targets=[n.target], value=n.value))
+        if type(node.op) in _BINARY:
+            yield _set(op=_BINARY[type(node.op)]())
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute | ast.Subscript):
+        yield _replace(lambda n: ast.AugAssign(target=n.targets[0], op=ast.Add(), value=n.value))
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return):
+        yield _replace(_gone)
+    elif isinstance(node, ast.If):
+        for always in (True, False):
+            yield _set(test=ast.Constant(always))
+        if node.orelse:
+            yield _set(orelse=[])
+    elif isinstance(node, ast.With):
+        yield _replace(lambda n: n.body)
+    elif isinstance(node, ast.For):
+        yield _set(body=[*node.body, ast.Break()])
+    elif isinstance(node, ast.While):
+        yield _replace(lambda n: ast.If(n.test, n.body, []))
+
+
+def _calls(node: ast.Call) -> Iterator[Change]:
+    method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    function = node.func.id if isinstance(node.func, ast.Name) else ""
+    if method in _UNWRAPPED:
+        yield _replace(lambda n: n.func.value)
+    if function in _COPIES and len(node.args) == 1:
+        yield _replace(lambda n: n.args[0])
+    if function == "len" and len(node.args) == 1:
+        for dimension in (1, -1):
+            yield _instead(ast.parse(f"({ast.unparse(node.args[0])}).shape[{dimension}]", mode="eval").body)
+    for other in _TAKEN_FOR.get(method or function, ()):
+        yield _renamed(other)
+    if len(node.args) == 2 and not any(isinstance(one, ast.Starred) for one in node.args):
+        yield _set(args=node.args[::-1])
+    if len(node.args) > 1:
+        yield _set(args=node.args[:-1])
+    for i in range(len(node.keywords)):
+        yield _set(keywords=[k for j, k in enumerate(node.keywords) if j != i])
+
+
+def _renamed(other: str) -> Change:
+    def change(node: Any, tree: Any, path: Path) -> None:
+        if isinstance(node.func, ast.Attribute):
+            node.func.attr = other
+        else:
+            node.func.id = other
+
+    return change
+
+
+def _constants(value: Any) -> Iterator[Change]:
+    if value is True or value is False:
+        yield _set(value=not value)
+    elif isinstance(value, int | float):
+        yield _set(value=value + 1)
+        if value:
+            yield _set(value=type(value)(0))
+
+
+# --- what outlives a call -------------------------------------------------------------------------
+
+
+def _kept_between_calls(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.Module]]:
+    """Each list, dict and `ctx` that should be new in every call, as one for all calls."""
+    for path, node, _ in _walk(tree, (), ()):
+        if isinstance(node, ast.ClassDef) and any(
+            isinstance(n, ast.Name) and n.id == "ctx" for n in ast.walk(node)
+        ):
+            mutant = copy.deepcopy(tree)
+            _at(mutant, path[:-1])[path[-1]] = _OnTheClass(node.name).visit(_at(mutant, path))
+            yield f"{node.lineno}: ctx -> {node.name}", mutant
+        if isinstance(node, ast.FunctionDef):
+            for i, one in enumerate(node.body):
+                if isinstance(one, ast.Assign) and one.lineno in inside and _makes_something(one.value):
+                    mutant = copy.deepcopy(tree)
+                    function = _at(mutant, path)
+                    moved = function.body.pop(i)
+                    function.body[:0] = ast.parse(f"{ast.unparse(moved.targets[0])} = kept").body
+                    function.args.args.append(ast.arg("kept"))
+                    function.args.defaults.append(moved.value)
+                    if _free(moved.value) <= {"dict", "list", "set"}:
+                        yield f"{one.lineno}: {ast.unparse(one)} -> once for all calls", mutant
+
+
+def _makes_something(value: ast.expr) -> bool:
+    """Whether a list, dict or set is among the values."""
+    return any(isinstance(one, ast.List | ast.Dict | ast.Set) for one in [value, *getattr(value, "elts", [])])
+
+
+def _free(value: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+
+
+class _OnTheClass(ast.NodeTransformer):
+    """What is kept for the way back is kept on the class, where a second forward run replaces it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward":
+            return ast.parse(
+                f"setattr({self.name}, 'kept', ({', '.join(map(ast.unparse, node.args))},))", mode="eval"
+            ).body
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if node.attr == "saved_tensors":
+            return ast.parse(f"{self.name}.kept", mode="eval").body
+        if isinstance(node.value, ast.Name) and node.value.id == "ctx":
+            return ast.Attribute(ast.Name(self.name, ast.Load()), node.attr, node.ctx)
+        return self.generic_visit(node)
+
+
+# --- programs that do nothing ---------------------------------------------------------------------
+
+
+def idle(handed_out: str) -> Iterator[tuple[str, str]]:
+    """(name, text) of every idle program that can be made from an answer's cell as students get it."""
+    yield "as handed out", handed_out
+    found = [node for node in ast.walk(ast.parse(handed_out)) if isinstance(node, ast.FunctionDef)]
+    for work in (*IDLE, *range(max(len(function.args.args) for function in found))):
+        tree = ast.parse(handed_out)
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                names = [argument.arg for argument in function.args.args]
+                text = f"return {names[min(work, len(names) - 1)]}" if isinstance(work, int) else work
+                function.body = ast.parse(text).body
+        yield f"return argument {work + 1}" if isinstance(work, int) else work, ast.unparse(tree)
+    for value in (None, 0):
+        tree = ast.parse(handed_out)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and node.value is ...:
+                node.value = value
+        yield f"{value} in the gaps", ast.unparse(tree)

@@ -778,6 +778,68 @@ def backward(root):
         x.grad += g
 
 
+@wrong(
+    "M06",
+    "You go level by level from the root. A node that is used on two levels sends on both, and the second time what it had sent before as "
+    "well. It must wait for all its messages, and go on once.",
+    score=3,
+)
+def backward(root):
+    root.grad, level = 1.0, [root]
+    while level:
+        below = []
+        for node in level:
+            for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+                x.grad += g
+                if x not in below:
+                    below.append(x)
+        level = below
+
+
+@wrong(
+    "M07",
+    "A node that uses an input twice, such as a + a, sends it two messages, and one of yours is lost. Go through the inputs one by one, "
+    "and add.",
+    score=0.5,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        messages = dict(zip(node.inputs, node.rule(node.grad) if node.inputs else []))
+        for x, g in messages.items():
+            x.grad += g
+
+
+@wrong(
+    "",
+    "A rule is asked again for each of its inputs. Ask it once: its answer has the messages for all of them.",
+    score=3.5,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        for i, x in enumerate(node.inputs):
+            x.grad += node.rule(node.grad)[i]
+
+
 @right
 def backward(root):
     order, stack, seen = [], [(root, False)], set()

@@ -112,7 +112,13 @@ def test_the_truth_is_told_without_a_prediction(capsys):
     projector.tell(..., [1.0, 2.5])
     assert capsys.readouterr().out == "It is [1, 2.5].\n"
     assert projector.tell({"w": ..., "k": ...}, {"w": [True, 1.0], "k": "None"}, "07.i")
-    assert capsys.readouterr().out == "w: [True, 1]\nk: 'None'\n"
+    told = capsys.readouterr().out.splitlines()
+    assert told[:3] == [
+        "w: [True, 1]",
+        "k: 'None'",
+        "You may think `w = w - lr * w.grad` updates the parameter.",
+    ]
+    assert max(map(len, told)) <= slides.CODE_WIDTH
 
 
 def test_what_stops_the_command(tmp_path, capsys):

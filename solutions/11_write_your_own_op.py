@@ -537,7 +537,7 @@ item(
     "11.3",
     kind="code",
     hints=[
-        "d = p.clone() first, for p is saved and must not be overwritten.",
+        "d = p.clone() first, because p is saved and must not be overwritten.",
         "d[torch.arange(len(target)), target] names one element in each row: the right class.",
         "Subtract 1 there, multiply by g and divide by len(target): the loss is a mean over rows.",
     ],

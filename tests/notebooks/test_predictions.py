@@ -11,10 +11,11 @@ import forks
 import nbformat
 import pytest
 
-from autograd_lab.course import build
+from autograd_lab.course import build, lint
 from autograd_lab.course.foreseen import FOLDER, Part, parse, questions
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 from autograd_lab.course.reveal import OPEN, bare, judge, plain, reveal, same
+from autograd_lab.course.spoken import stiff
 from autograd_lab.course.student import student_copy, without_asserts
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,19 @@ def test_no_answer_is_without_a_diagnosis(source):
         f"{ask} {part.label}: {gap}" for ask, q in known.items() for part in q.parts for gap in gaps(part)
     } == set()
     assert all(q.parts for q in known.values())
+
+
+@every_notebook
+def test_what_is_said_to_an_answer_is_spoken_and_true(source):
+    """The lint's rules for prose: nothing that nobody says, each number is asserted in the notebook, and it is short."""
+    book = build.read_source(source)
+    code = [(n, c) for n, c in enumerate(book.cells) if c.cell_type == "code"]
+    for ask, asked in questions(source.stem[:2]).items():
+        for words in (*asked.after, *(answer.why for part in asked.parts for answer in part.answers)):
+            assert [*stiff(words)] == [], (ask, words)
+        after = nbformat.v4.new_markdown_cell("\n\n".join(asked.after))
+        assert [*lint.numbers_are_asserted(code, [(0, after)], book.metadata)] == [], ask
+        assert lint.count_words(after.source) <= 130, ask
 
 
 def test_every_notebook_has_its_file():
@@ -221,7 +235,9 @@ def test_what_a_click_could_show_is_not_to_be_read_before(capsys):
         for ask, question in questions(number).items():
             truth = [next(a.value for a in part.answers if a.right) for part in question.parts]
             card = judged(..., truth if len(truth) > 1 else truth[0], ask)
-            page = html(card, text(card))
+            page = html(card, text(card), front=False)
+            for words in question.after:
+                assert words not in page
             for part in question.parts:
                 for answer in part.answers:
                     assert answer.why not in page

@@ -266,7 +266,7 @@ lab.reveal(gradient, x.grad, "00.e")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# PyTorch is the library that most people train networks with. The lab uses its names and follows its rules, so autograd
+# PyTorch is the library that most people train networks with. The lab uses its names and works as it does, so autograd
 # code runs there unchanged:
 #
 # ```python

@@ -181,7 +181,7 @@ print(x.grad)
 assert x.grad == 12
 
 # %% [markdown]
-# There is none. The node of `x**3` has a *rule*. It takes the gradient that arrives and multiplies
+# There is none. The node of `x**3` has a **rule**. It takes the gradient that arrives and multiplies
 # it by $3x^2$, at the `x` that went through it. That gives 12, not 12 and a bit.
 #
 # > **You may think** automatic differentiation is one of the two things you know: measuring with a

@@ -100,7 +100,8 @@ lab.step(trace)
 # **The words.** An operation leaves a **node**, and the result's `grad_fn` is this node. A node has one
 # **edge** for each operand. The edge leads back, to the node that made the operand: a gradient will travel along it.
 # A tensor that no recorded operation made is a **leaf**. If a leaf requires a gradient, its edge
-# ends in a small node called `AccumulateGrad`. It is the **mailbox** of that leaf.
+# ends in a small node called `AccumulateGrad`. It is the **mailbox** of that leaf,
+# also called its **accumulator**. What an operation made has a **history**: all the nodes behind it. A leaf has none.
 #
 # Some pages draw it the other way round, with operations as edges between tensors. In PyTorch an
 # operation is a node. Python shows its edges as `next_functions`: pairs of a node, and which output of
@@ -217,7 +218,7 @@ assert start.grad == 27
 # %% [markdown]
 # ## Make: write code for a given graph
 #
-# Here is a printer of graphs. It walks from node to node. (On many pages you find a version that walks from tensor to tensor
+# Here is a printer of graphs. It walks from node to node. (On many pages you find one that walks from tensor to tensor
 # and asks each *node* for its `grad_fn`. A node has none.) Change the last line until it prints this:
 #
 # ```

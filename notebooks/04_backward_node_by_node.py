@@ -213,8 +213,8 @@ lab.reveal(prediction, wrong, "04.e")
 # **difference** with the arrow down leads to the place where they part.
 #
 # Then write an engine that waits. It first counts how many messages each node will get. **Predict** the
-# counts for the nodes of `b` and `c`, and for the mailbox of `a`. (The mailbox of a leaf is also called its
-# **accumulator**, because it adds up what arrives.)
+# counts for the nodes of `b` and `c`, and for the mailbox of `a`. Then it starts with the message 1 at the
+# loss, the **seed**.
 
 
 # %%
@@ -325,7 +325,8 @@ lab.reveal(prediction, [len(list(walk(graph))), touched], "04.g")
 # %% [markdown]
 # ## The real thing: a network reads digits
 #
-# Five handwritten digits go into a network of two layers. For each digit it gives ten scores.
+# Five handwritten digits go into a network of two layers. Each layer multiplies by a matrix of weights, `W`, and adds a
+# **bias**, `b`. For each digit the network gives ten scores.
 #
 # **Predict** in the second cell which tensor gets its `.grad` first. Then step, node by node with *Page Down*,
 # and at each node compare the shapes of gradient and tensor.

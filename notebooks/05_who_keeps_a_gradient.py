@@ -27,7 +27,8 @@
 #     optimizer.step()     # moves the parameters
 # ```
 #
-# **Which line is missing, and who keeps what it should throw away?**
+# The **optimizer** moves the parameters against their gradients. **Which line is missing, and who keeps what it should
+# throw away?**
 #
 # **Warm-up**, from memory. (1) `y = a * 5 + a * 2`: what is `a.grad` after `y.backward()`? (2) In
 # `a * k`, the constant `k` does not require a gradient. What is `k.grad` after backward: `"0"` or `"None"`?
@@ -186,8 +187,8 @@ lab.step(trace)
 # that helps: "The first sum is the chain rule. The second is a habit of the mailbox, and you may empty it."
 
 # %% [markdown]
-# The mailbox goes on from pass to pass, and that is useful: you can gather the gradients of four small batches before one
-# update. If you do not want it, clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
+# The mailbox goes on from pass to pass, and that is useful: if the data come in **batches**, a few examples each, you
+# can gather the gradients of four batches before one update. If you do not want it, clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
 #
 # **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
 # turn is 4. After the first turn `.grad` holds 4. What does it hold after the second and the third?

@@ -197,7 +197,8 @@ lab.reveal(yours, names_with_grad("no_grad"), "07.h")
 # %% [markdown]
 # ## The update: is it still the parameter?
 #
-# A parameter moves against its gradient: `w` minus `0.1` times `w.grad`. Here are three ways to write it. A *second*
+# A parameter moves against its gradient: `w` minus `0.1` times `w.grad`. Here are three ways to write it. The last one, with
+# `-=`, writes **in place**: into the tensor that is there. A *second*
 # training step works only with a leaf that requires a gradient. **Predict** for each: is it a leaf, and does it require a
 # gradient?
 

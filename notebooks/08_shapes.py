@@ -195,8 +195,7 @@ halves = gradient((w * data[:2]).mean(), (w * data[2:]).mean())
 answered = lab.reveal(prediction, [of_sum, of_mean, halves], "08.f")
 
 # %% [markdown]
-# Training often cuts its data into **batches**, and a batch into pieces. How much does a piece count? As much as its **share**
-# of the batch. Dividing by the number of pieces is right only if all have the same size.
+# A batch that is too large is cut into pieces. How much does a piece count? As much as its **share** of the batch. Dividing by the number of pieces is right only if all have the same size.
 
 # %%
 assert (of_sum, of_mean, halves) == (60, 15, 30)

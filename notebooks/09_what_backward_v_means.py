@@ -74,7 +74,7 @@ with lab.expect(RuntimeError, "only for scalar outputs"):
 # %% [markdown]
 # ## Predict: the shape of `v`
 #
-# Backward starts with a message at the output, the **seed**. For a loss the seed is 1. For several outputs the engine does not
+# Backward starts with a message at the output, the seed. For a loss the seed is 1. For several outputs the engine does not
 # guess: **you** give the seed, with `y.backward(v)`. Which shape must `v` have: `(3,)`, `(2,)` or `(2, 3)`?
 # And which shape will `x.grad` have?
 

@@ -59,9 +59,11 @@ def test_a_notebook_that_was_only_opened_is_not_marked_unsaved(browser, delivere
     assert len({path.name for path in paths}) == 30  # which is what a tab says
 
 
-def test_the_links_at_the_end_open_the_exercises_and_the_next_notebook(browser, delivered):
+def test_the_end_has_a_picture_and_links_to_the_exercises_and_the_next_notebook(browser, delivered):
     nb = opened(browser, delivered, delivered.folder / "notebooks" / "04_backward_node_by_node.ipynb", None)
     nb.page.evaluate(f"{CURRENT}.content.scrollToItem({CURRENT}.content.widgets.length - 1, 'end')")
+    picture = nb.page.get_by_role("img", name="From the loss one message goes straight")
+    nb.page.wait_for_function("picture => picture.naturalWidth === 660", arg=picture.element_handle())
     labels = []
     for name in ("Exercises 04", "Next: 05"):
         nb.page.evaluate(

@@ -1,5 +1,7 @@
 """Slides of a notebook: what stands together, what is covered, what fits; and what stops the command."""
 
+from pathlib import Path
+
 import nbformat
 import pytest
 
@@ -106,6 +108,15 @@ def test_more_text_than_fits_goes_on_on_the_next_slide():
 def test_formulas_are_pictures_and_code_is_left_alone():
     html = slides.pictures_of_math(r"the slope of `a$b$` is $\frac{1}{2\sqrt{x}}$")
     assert html.startswith('the slope of `a$b$` is <img class="math" alt="\\frac{1}{2\\sqrt{x}}" src="data:')
+
+
+def test_the_picture_at_the_end_is_in_the_page():
+    """And the words for those who do not see it."""
+    notebooks = Path(__file__).parents[2] / "notebooks"
+    page = slides.with_pictures("1. One.\n\n![A circle.](pictures/13.svg)\n\n- [Next](14.ipynb)", notebooks)
+    assert '<img class="drawn" alt="A circle." src="data:image/svg+xml;base64,' in page
+    assert page.endswith("- [Next](14.ipynb)")
+    assert slides.text_height(page) > slides.PICTURE
 
 
 def test_the_truth_is_told_without_a_prediction(capsys):

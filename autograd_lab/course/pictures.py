@@ -41,7 +41,9 @@ class Drawing:
         style = f' class="{look}"' if look else ""
         self.parts.append(f'<text x="{x:g}" y="{y:g}"{style}>{escape(words, quote=False)}</text>')
 
-    def box(self, x: float, y: float, words: str, look: str = "box", width: float = 0, height: float = 34) -> None:
+    def box(
+        self, x: float, y: float, words: str, look: str = "box", width: float = 0, height: float = 34
+    ) -> None:
         """A box around words, centered at (x, y). A "node" is round, a "mail" is the mailbox of a leaf."""
         w = width or max(44.0, 9.2 * len(words) + 22)
         round_ = min(height / 2, 24) if look == "node" else 5
@@ -51,7 +53,9 @@ class Drawing:
         if words:
             self.text(x, y + 5, words, "code")
 
-    def arrow(self, start: Point, end: Point, look: str = "forward", words: str = "", bend: float = 0) -> None:
+    def arrow(
+        self, start: Point, end: Point, look: str = "forward", words: str = "", bend: float = 0
+    ) -> None:
         """An arrow, bent to its left by so many pixels, with words beside its middle."""
         (x1, y1), (x2, y2) = start, end
         long = ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5
@@ -298,7 +302,12 @@ def _twice() -> Drawing:
 
 def _training() -> Drawing:
     d = Drawing(660, 150)
-    stops = ((90, "forward", "node"), (250, "zero_grad", "box"), (415, "backward", "mail"), (565, "step", "box"))
+    stops = (
+        (90, "forward", "node"),
+        (250, "zero_grad", "box"),
+        (415, "backward", "mail"),
+        (565, "step", "box"),
+    )
     for x, words, look in stops:
         d.box(x, 45, words, look, 110)
     for a, b in ((147, 193), (307, 358), (472, 508)):

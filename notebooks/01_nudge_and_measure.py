@@ -96,11 +96,11 @@ def error(h):
 
 
 best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
-lab.reveal(prediction, best, "01.c")
+answered = lab.reveal(prediction, best, "01.c")
 
 # %% [markdown]
-# Now look at all sizes at once. Before you run the cell, draw the curve that you expect on paper: the error over `h`, both
-# on logarithmic scales.
+# Now look at all sizes at once, when you have answered. Before you run the cell, draw the curve that you expect on paper:
+# the error over `h`, both on logarithmic scales.
 
 # %%
 from autograd_lab.course import plots
@@ -115,7 +115,8 @@ errors = {
     method.__name__: [max(abs(method(f, 2.0, h) - 12), 1e-13) for h in sizes]
     for method in (forward_difference, central_difference)
 }
-plots.curves(errors, x=sizes, xlabel="nudge h", ylabel="error", log="xy")
+if answered:
+    plots.curves(errors, x=sizes, xlabel="nudge h", ylabel="error", log="xy")
 assert best == 1e-8
 assert forward_difference(f, 2.0, 1e-16) == 0
 
@@ -130,7 +131,7 @@ assert forward_difference(f, 2.0, 1e-16) == 0
 # *Stop at* the left slope: it is ragged, the right one is straight. Bending is lawful, rounding is not.
 
 # %% [markdown]
-# You see two valleys. Two things go wrong, and they pull in opposite directions.
+# The plot has two valleys. Two things go wrong, and they pull in opposite directions.
 #
 # - **On the right** the nudge is too large. The curve bends between `x` and `x + h`, and you measure the slope
 #   somewhere in between. Halve `h`, and you halve the error.

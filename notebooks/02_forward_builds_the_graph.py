@@ -63,7 +63,7 @@ b = a * a
 answered = lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None", "02.c")
 
 # %% [markdown]
-# Here is a picture of `b`, for those who have answered: run the next cell again then.
+# The next cell draws `b`, and waits for your answer: run it again then.
 
 # %%
 assert b.grad_fn.name() == "MulBackward0"
@@ -104,8 +104,8 @@ lab.step(trace)
 # also called its **accumulator**. What an operation made has a **history**: all the nodes behind it. A leaf has none.
 #
 # Some pages draw it the other way round, with operations as edges between tensors. In PyTorch an
-# operation is a node. Python shows its edges as `next_functions`: pairs of a node, and which output of
-# that node it is.
+# operation is a node. Python shows its edges as `next_functions`: pairs of a node and the number of
+# its output.
 #
 # **Worked example**: the edges of `d = c + a`.
 
@@ -135,7 +135,7 @@ lab.reveal(both_of_square, edges(a * a), "02.e")
 lab.reveal(both_of_difference, edges(k - b), "02.f")
 
 # %% [markdown]
-# Look closer at two of these places: where does the edge of the constant lead, and do both edges of `a * a` lead to one node?
+# Do both edges of `a * a` lead to the same node? Ask Python:
 
 # %%
 b = a * a

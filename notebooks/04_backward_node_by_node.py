@@ -99,7 +99,7 @@ lab.step(trace, predict="grad")
 # the whole sum, and the sum is not there yet."
 
 # %%
-lab.reveal(prediction, a.grad, "04.c")
+answered = lab.reveal(prediction, a.grad, "04.c")
 assert a.grad == 96
 
 # %% [markdown]
@@ -252,7 +252,8 @@ total, ready = {loss.grad_fn: torch.tensor(1.0)}, [loss.grad_fn]  # seed
 
 while ready:
     node = ready.pop()
-    print(f"{names[node]:4} runs with {total[node]:g}")
+    if answered:  # it would tell you
+        print(f"{names[node]:4} runs with {total[node]:g}")
     for child, message in messages(node, total[node]):  # apply the rule
         total[child] = total.get(child, 0) + message  # deliver
         waiting[child] -= 1  # one message fewer to wait for

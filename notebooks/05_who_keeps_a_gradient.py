@@ -133,8 +133,8 @@ truth = {"w": w, "k": k, "w * 1": w * 1, "k * 1": k * 1, "w.detach()": w.detach(
 lab.reveal(leaves, {name: tensor.is_leaf for name, tensor in truth.items()}, "05.d")
 
 # %% [markdown]
-# Here is where it hurts. Somebody scales a new parameter, to start with small numbers. Once the line that asks for the
-# gradient comes after the scaling, once before:
+# Here is where it hurts. Somebody scales a new parameter, to start with small numbers. In the first try the line
+# that asks for the gradient comes after the scaling, in the second before:
 
 # %%
 with lab.record():
@@ -188,7 +188,8 @@ lab.step(trace)
 
 # %% [markdown]
 # The mailbox goes on from pass to pass, and that is useful: if the data come in **batches**, a few examples each, you
-# can gather the gradients of four batches before one update. If you do not want it, clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
+# can gather the gradients of four batches before one update. If you do not want it, clear before each backward:
+# `x.grad = None`, or `optimizer.zero_grad()`.
 #
 # **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
 # turn is 4. After the first turn `.grad` holds 4. What does it hold after the second and the third?

@@ -122,7 +122,7 @@ with lab.expect(RuntimeError, "after they have already been freed"):
 # %% [markdown]
 # ## Who saves what?
 #
-# The trace knows. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
+# The recorded run knows. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
 # that does not require a gradient, `w` and `b` do.
 
 # %%

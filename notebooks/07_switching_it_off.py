@@ -227,7 +227,7 @@ lab.reveal(prediction, {name: [t.is_leaf, t.requires_grad] for name, t in now.it
 # the optimizer hold?"
 
 # %% [markdown]
-# Here is a second step with `u`:
+# The next cell takes a second step with one of the three:
 
 # %%
 u.grad = None

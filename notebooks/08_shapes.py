@@ -172,7 +172,7 @@ lab.reveal(yours, [r.shape, p.grad[0, 0, 0], q.grad[0, 0]], "08.e")
 # %% [markdown]
 # ## Sum or mean?
 #
-# `w` is a number. It is multiplied with four data. **Predict** `w.grad` for three losses: the **sum** of all
+# `w` is a number. It is multiplied with four others. **Predict** `w.grad` for three losses: the **sum** of all
 # four products; their **mean**; and the means of the first two and of the last two, in **two backward calls**
 # without clearing.
 
@@ -195,7 +195,8 @@ halves = gradient((w * data[:2]).mean(), (w * data[2:]).mean())
 answered = lab.reveal(prediction, [of_sum, of_mean, halves], "08.f")
 
 # %% [markdown]
-# A batch that is too large is cut into pieces. How much does a piece count? As much as its **share** of the batch. Dividing by the number of pieces is right only if all have the same size.
+# A batch that is too large is cut into pieces. How much does a piece count? As much as its **share** of the batch.
+# Dividing by the number of pieces is right only if all have the same size.
 
 # %%
 assert (of_sum, of_mean, halves) == (60, 15, 30)

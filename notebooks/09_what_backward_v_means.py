@@ -21,8 +21,8 @@
 # This fails, and the usual cure makes the error go away:
 #
 # ```python
-# y = f(x)                     # several outputs
-# y.backward()                 # RuntimeError: grad can be implicitly created only for scalar outputs
+# y = f(x)                          # several outputs
+# y.backward()                      # RuntimeError: grad can be implicitly created only for scalar outputs
 # y.backward(torch.ones_like(y))    # no error
 # ```
 #

@@ -115,7 +115,7 @@ assert found[1] is None
 assert x.grad is None
 
 # %% [markdown]
-# With `backward` it is different: it fills `.grad`, each time by adding. Here is `x = 5` again. **Predict** `x.grad`
+# `backward` fills `.grad`, each time by adding. Here is `x = 5` again. **Predict** `x.grad`
 # after each of the two calls.
 
 # %%

@@ -111,7 +111,7 @@ HARMLESS: dict[tuple[str, str, str], str] = {
     ("07.k", "no_grad", "under `no_grad`. Then it stays"): "of the update, not of the memory",
     ("08.c", "(3, 1)", "to a tensor of shape `(3, 1)`"): "the tensor of another question",
     ("08.c", "3, 1", "to a tensor of shape `(3, 1)`"): "the same",
-    ("08.e", "two", "first two and of the last two"): "four data",
+    ("08.e", "two", "first two and of the last two"): "two of four numbers",
     ("08.e", "two", "two backward calls"): "calls",
     ("09.m", "backward", "`backward(v)` weights"): "the method",
     ("09.m", "backward", "Backward needs a pass"): "both modes are named, and what each needs",

@@ -152,13 +152,14 @@ def _display(card: dict[str, Any], ask: str) -> bool:
         from IPython.core.getipython import get_ipython
     except ImportError:
         return False
-    if getattr(get_ipython(), "kernel", None) is None:
+    shell = get_ipython()
+    if shell is None or getattr(shell, "kernel", None) is None:
         return False
     from IPython.display import display
 
     from autograd_lab.widgets.guess import shown
 
-    display({"text/plain": text(card), "text/html": shown(card, text(card), ask)}, raw=True)
+    display({"text/plain": text(card), "text/html": shown(card, text(card), ask, shell.user_ns)}, raw=True)
     return True
 
 

@@ -4,8 +4,8 @@ It needs no widget and no kernel. Without an answer it holds the truth sealed: u
 until assets/guess.js opens what belongs to the answer that was clicked or typed. With one it is plain HTML. Where no script
 may run, as in a notebook that is not trusted, the choices are text and the answer goes into the cell.
 
-A page needs the script and the style sheet once: the first card that a kernel shows carries them for all, and carries them again
-when its cell runs again. Until that card is on the page the others are text.
+A page needs the script and the style sheet once: the first card of a session (a kernel, until it is reset) carries them for all, and
+carries them again when its cell runs again. Until that card is on the page the others are text.
 """
 
 from __future__ import annotations
@@ -20,15 +20,13 @@ from typing import Any
 
 ASSETS = Path(__file__).parent / "assets"
 
-_carrier: list[str] = []
-"""The id of the question whose card carries the front end, once there is one."""
+CARRIER = "_autograd_lab_carrier"
+"""The name, among those of a session, of the id of the question whose card carries the front end."""
 
 
-def shown(card: dict[str, Any], words: str, ask: str) -> str:
-    """The card of the question `ask` for a notebook, where another card may carry the front end."""
-    if not _carrier:
-        _carrier.append(ask)
-    return html(card, words, front=_carrier == [ask])
+def shown(card: dict[str, Any], words: str, ask: str, names: dict[str, Any]) -> str:
+    """The card of the question `ask` for a notebook, where another card may carry the front end; `names` are those of its session."""
+    return html(card, words, front=names.setdefault(CARRIER, ask) == ask)
 
 
 def html(card: dict[str, Any], words: str, front: bool = True) -> str:

@@ -137,8 +137,10 @@ class TestReveal:
 
     def test_a_number_in_quotes_is_told_so(self, capsys):
         assert reveal("96", 96.0, "04.c")
-        assert capsys.readouterr().out.splitlines()[0].endswith(
-            "That would be right without the quotes: with them it is a word."
+        assert (
+            capsys.readouterr()
+            .out.splitlines()[0]
+            .endswith("That would be right without the quotes: with them it is a word.")
         )
 
     def test_answers_by_name(self, capsys):

@@ -43,13 +43,13 @@ def test_a_card_carries_no_more_than_it_needs():
     assert "<script>" not in guess.html(answered, text(answered), front=False)
 
 
-def test_the_first_card_carries_the_front_end_whenever_it_is_shown(monkeypatch):
+def test_the_first_card_carries_the_front_end_whenever_it_is_shown():
     """Answered or open, and again when its cell runs again: what is stored is the same whatever ran in between."""
-    monkeypatch.setattr(guess, "_carrier", [])
+    names = {}  # of the session; a reset of the kernel empties it
     first, second = judged(..., 96, "04.c"), judged(..., [8, 12], "04.d")
     answered = judged(96, 96, "04.c")
     shown = [
-        guess.shown(card, text(card), ask)
+        guess.shown(card, text(card), ask, names)
         for card, ask in ((first, "04.c"), (second, "04.d"), (answered, "04.c"), (second, "04.d"))
     ]
     assert [("window.aglGuess = " in page, "<style" in page) for page in shown] == [

@@ -50,8 +50,8 @@ lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient", "01.b")
 # **For the instructor.** *Time*: 12 minutes to the two valleys, 6 for the hand calculations, 8 for stepper and
 # loop, 4 for cost and ticket.
 #
-# *Ask* `lab.classroom("M01")` before the notebook is opened. *Expect* that both numbers are said to be 6, for a
-# small enough `h` ought to be exact. Show the truth, but do not explain it: *Predict* is the same surprise, and
+# *Ask* `lab.classroom("M01")` before the notebook is opened. *Expect* that they say 6 for both: a small
+# enough `h` must be exact, they think. Show the truth, but do not explain it: *Predict* is the same surprise, and
 # the picture after it is the explanation.
 #
 # *Short of time*: leave out *Modify*; exercise 01.1 asks for the best nudge as well.

@@ -37,7 +37,7 @@ lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name(), "02.a")
 lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3), "02.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 10 minutes to the first refutation, 15 for stepper and edges, 7 for what leaves
+# **For the instructor.** *Time*: 10 minutes to *Step*, 15 for stepper and edges, 7 for what leaves
 # no record, 8 for loop, *Make* and ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M02")` in place of *Predict*, `lab.classroom("M03")` and `lab.classroom("M04")` after

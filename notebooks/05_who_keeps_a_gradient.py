@@ -49,7 +49,7 @@ lab.reveal(grad_of_a, a.grad, "05.a")
 lab.reveal(grad_of_k, str(k.grad), "05.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 9 minutes to the first refutation, 7 for leaves, 10 for *Twice*, 9 for the rest.
+# **For the instructor.** *Time*: 9 minutes to the hook, 7 for leaves, 10 for *Twice*, 9 for the rest.
 # Each vote adds 8.
 #
 # *Ask* `lab.classroom("M08")` before *Predict*, `lab.classroom("M09")` before *What is a leaf?*,
@@ -183,7 +183,7 @@ lab.step(trace)
 # **For the instructor.** *Stop at* two places and compare: step 13 of 33, where 3 meets 3 *within* one pass, and
 # step 32 of 33, where 6 meets 6 from *two* passes.
 #
-# *Expect* that the two are taken for one thing, or that `zero_grad` is thought to prevent the first. The sentence
+# *Expect* that they take the two for one thing, or think that `zero_grad` prevents the first. The sentence
 # that helps: "The first sum is the chain rule. The second is a habit of the mailbox, and you may empty it."
 
 # %% [markdown]

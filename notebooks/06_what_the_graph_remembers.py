@@ -49,7 +49,7 @@ saver = next(name for name in results if hasattr(results[name].grad_fn, "_saved_
 lab.reveal(remembers, saver, "06.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 10 minutes to the first refutation, 7 for *Who saves what?*, 9 for the three
+# **For the instructor.** *Time*: 10 minutes to the edges, 7 for *Who saves what?*, 9 for the three
 # switches, 7 for *The charm*, 2 for the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M12")` in place of *Predict*, `lab.classroom("M13")` before *Three switches with similar

@@ -222,7 +222,7 @@ now = {"w": w, "v": v, "u": u}
 lab.reveal(prediction, {name: [t.is_leaf, t.requires_grad] for name, t in now.items()}, "07.i")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Expect* that all three are taken for right, since all three have the same number in the
+# **For the instructor.** *Expect* that they take all three for right, because all three have the same number in the
 # end. The sentence that helps: "The right number, in the wrong tensor." Then *ask*: "Which of these tensors does
 # the optimizer hold?"
 

@@ -40,7 +40,7 @@ lab.reveal(detached, a.grad, "08.a")
 lab.reveal(twice, b.grad, "08.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 12 minutes to the refutation, 8 for *Which dimensions are summed?*, 8 for *Sum
+# **For the instructor.** *Time*: 12 minutes to the weights, 8 for *Which dimensions are summed?*, 8 for *Sum
 # or mean?*, 10 for moving numbers and the digits, 2 for the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M18")` in place of *Predict*, `lab.classroom("M19")` before *Sum or mean?*.

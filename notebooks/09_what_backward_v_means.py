@@ -48,7 +48,7 @@ e.backward()
 lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges", "09.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 12 minutes to the two rows, 8 to the refutation, 12 for columns and costs, 8 for
+# **For the instructor.** *Time*: 12 minutes to the two rows, 8 to *The other way*, 12 for columns and costs, 8 for
 # the matrix product, 5 for the digit and the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M20")` before *Predict*, `lab.classroom("M21")` before *The other way: columns*.

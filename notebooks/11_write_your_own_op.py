@@ -52,7 +52,7 @@ lab.reveal(bias, b.grad[0], "11.b")
 # *Ask* `lab.classroom("M25")` before *At a kink* and `lab.classroom("M26")` before *The branch not taken*, or
 # keep that one for the next session.
 #
-# *Short of time*: leave out the two matrices and *Modify*; exercise 11.2 is about overflow as well. Do not leave
+# *Short of time*: leave out the two tables and *Modify*; exercise 11.2 is about overflow as well. Do not leave
 # out `where`: of all that is here, it is what students meet first in their own code.
 
 # %% [markdown]

@@ -44,7 +44,7 @@ y = torch.ones(2, 5) @ x
 lab.reveal(passes, [y.numel(), x.numel()], "12.b")  # a row for each output, a column for each input
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 14 minutes to the second refutation, 12 to the hand calculations, 10 for the
+# **For the instructor.** *Time*: 14 minutes to the second *Predict*, 12 to the hand calculations, 10 for the
 # Hessian, 7 for the penalty, 2 for the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M28")` in place of *Predict*, `lab.classroom("M29")` right after it.

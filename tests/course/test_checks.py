@@ -628,7 +628,7 @@ def test_nothing_is_raised_after_a_check(capsys):
         written(STUBBORN[how]) for how in ("around a call", "around an inner loop", "in another", "in a with")
     ]
     threads = threading.active_count()
-    for n in range(100):
+    for n in range(40):
         with pytest.raises(timeout.StillRunning):
             timeout.within(0.002, lambda program=programs[n % 4]: program(None))
     time.sleep(2 * timeout.AGAIN)
@@ -741,7 +741,7 @@ def test_a_stepper_with_slips_is_a_wrong_answer_with_its_diagnosis():
 
 @pytest.mark.parametrize(
     "code",
-    ["1 + 1", "while True:\n    pass", STUBBORN["around a call"], STUBBORN["in another"]],
+    ["1 + 1", "while True:\n    pass", STUBBORN["in another"]],
 )
 def test_after_a_check_functions_can_be_traced(code):
     """Python 3.11 hung for ever in the next traced function if the alarm took back an exception."""

@@ -9,7 +9,9 @@ from bisect import bisect_left, insort
 from functools import lru_cache
 from inspect import CO_GENERATOR as GENERATOR
 from inspect import unwrap
+from itertools import chain
 from math import isfinite, isinf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from ..torchlike.autograd.variable import Variable
 from ..torchlike.autograd.views import AsStridedBackward0
 from . import jacobian
 from .guard import strict, text_of
+from .hooked import SAVED, has_packed
 from .names import Places, is_in_with
 from .rules import rule_texts
 from .scopes import Scopes
@@ -76,6 +79,8 @@ class Builder:
         # id of a version counter -> the ids of the tensors written through it
         self.writers: dict[int, set[int]] = {}
         self.entries = 0
+        # id of a tensor or node -> see hooked.py -> when it had hooks, as [first, end or None] in numbers of events
+        self.hook_periods: dict[int, dict[Any, list[list[int | None]]]] = {}
         self.grads_now: dict[int, int | None] = {}  # `.grad` of a leaf when it was last recorded
         self.faulty = ""  # the order of an intentionally wrong pass
         self.ran: set[int] = set()
@@ -97,6 +102,10 @@ class Builder:
             what["scope"] = paths[group]
         for tensor in self.tensors:
             tensor.pop("unseen", None)
+        for owner_id, periods in self.hook_periods.items():
+            for ids, records in ((self.tensor_ids, self.tensors), (self.node_ids, self.nodes)):
+                if owner_id in ids:
+                    records[ids[owner_id]]["hooks"] = sorted(chain(*periods.values()), key=itemgetter(0))
         for tensor_id, t in self.tensor_ids.items():
             if not self.tensors[t]["name"]:
                 self.tensors[t]["name"] = self.names.get(tensor_id, "")
@@ -347,8 +356,15 @@ class Builder:
         src, _ = self._where(place)
         self._event("flag", src, t=self._operand(t, src), requires_grad=requires_grad, how=how)
 
-    def hook_added(self, t) -> None:
-        self.tensors[self.tensor_ids[id(t)]].setdefault("hooks", []).append(len(self.events))
+    def hook_added(self, owner, key) -> None:
+        periods = self.hook_periods.setdefault(id(owner), {}).setdefault(key, [])
+        if not periods or periods[-1][1] is not None:
+            periods.append([len(self.events), None])
+
+    def hook_removed(self, owner, key) -> None:
+        periods = self.hook_periods.get(id(owner), {}).get(key)
+        if periods and periods[-1][1] is None:
+            periods[-1][1] = len(self.events)
 
     def grad_set(self, t, data, how, place) -> None:
         src, _ = self._where(place)
@@ -485,6 +501,7 @@ class Builder:
         self._event("accumulate", None, n=self._known(node), t=t, old=was, add=self._value(g), new=now)
 
     def released(self, node) -> None:
+        self.hook_removed(node, SAVED)
         saved = [name for name, *_ in self.nodes[self._known(node)]["saved"]]
         if saved:
             self._event("free", None, n=self._known(node), saved=saved)
@@ -572,6 +589,8 @@ class Builder:
         record = self.nodes[n]
         record["inputs"], record["outputs"] = ins, outs
         record["saved"] = self._saved(node, ins, outs, saved, versions)
+        if has_packed(saved or ()):
+            self.hook_added(node, SAVED)
         return n
 
     def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:

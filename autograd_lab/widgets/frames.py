@@ -7,7 +7,9 @@ once.
 
     units     boxes (tensors) and shapes (nodes) placed together: a result beside the node that made it;
               "size" is its extent to the left and right of its anchor, and its height, "boxes" and "shape" are
-              relative to the anchor
+              relative to the anchor; "why" is a key of `captions` if its tensor has no history; "hooks" says for each box
+              whether its tensor has hooks, over time (a node has the same)
+    captions  why a tensor has no history, in a word
     groups    parts of the program that fold into one box; "open" says which are open at first
     forward   edges of data, from unit "u" to unit "v"
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it; its states are
@@ -29,6 +31,7 @@ once.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -59,6 +62,10 @@ DIAMOND = 19  # half a diagonal
 STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
 LEVELS = 8  # steps of the scale of magnitudes
 STRIP = 22  # the width of a heat strip on a line of text
+#: Why a tensor has no history, in a word for its box.
+CAPTIONS = {
+    "inputs": "no grad_fn", "no_grad": "no_grad", "inference_mode": "inference", "copy": "copied", "detach": "detached", "data": ".data",
+}  # fmt: skip
 _LONG = 24  # more letters than this are too many for four digits of each number
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 _SHOWN_BESIDE = 4  # and of the variables beside the engine's source
@@ -136,6 +143,7 @@ class Film:
         self.values = Table()
         self.units: list[Unit] = []
         self.home: dict[int, int] = {}  # tensor -> the unit that shows it now
+        self.homes: dict[int, list[int]] = {}  # tensor -> all units that have shown it, in turn
         self.place: dict[int, int] = {}  # node -> its unit
         self.forward: list[Line] = []
         self.backward: list[Line] = []
@@ -144,7 +152,7 @@ class Film:
         self.node_lines: dict[int, list[int]] = {}
         self.edge_lines: dict[tuple[int, int], list[int]] = {}
         self.panels: dict[int, list[int]] = {}
-        self.cut: set[int] = set()  # tensors computed or copied without history
+        self.cut: dict[int, str] = {}  # tensors computed or copied without history, and why
         self._value_ids: dict[int, int] = {}
         self._sizes: list[float] = []  # of each value the largest of its numbers
         self._joined: set[int] = set()  # nodes whose edges are drawn
@@ -220,6 +228,7 @@ class Film:
             "sources": self._sources(),
             "curves": curves(trace),
             "turns": turns(trace),
+            "captions": CAPTIONS,
             "g": trace.names.gradient,
         }
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
@@ -323,21 +332,21 @@ class Film:
     def _grow(self, e: Record, k: int) -> None:
         """Add the boxes, nodes and edges of an event."""
         kind = e["k"]
-        if kind == "leaf":
+        if kind == "leaf" and e["t"] not in self.home:
             self._unit([e["t"]], None, k)
         elif kind == "node":
             self._operation(e["n"], e["t"], k)
         elif kind == "edge":
             self._edge(e["n"], e["i"], e["to"][0], k)
         elif kind == "const":
-            self.cut.update(e["t"])
+            self.cut.update(dict.fromkeys(e["t"], e.get("why", "inputs")))
             unit = self._unit(e["t"], None, k)
             self.units[unit].scope = e.get("scope", "")
             for i, t in enumerate(dict.fromkeys(e["in"])):
                 self._data(t, unit, i, k, dotted=True)
                 self.forward[-1].cut = e.get("why") == "copy"
         elif kind == "detach":
-            self.cut.add(e["t"])
+            self.cut[e["t"]] = e.get("how", "detach")
             unit = self._unit([e["t"]], None, k)
             self.units[unit].scope = e.get("scope", "")
             self._data(e["from"], unit, 0, k, dotted=True)
@@ -356,6 +365,7 @@ class Film:
             if t in self.home and len(self.units[self.home[t]].tensors) == 1:
                 self.units[self.home[t]].until = k - 1
             self.home[t] = unit
+            self.homes.setdefault(t, []).append(unit)
         if node is not None:
             self.place[node] = unit
         return unit
@@ -398,6 +408,10 @@ class Film:
                 self.units[self.home[owner]].node = target
             else:
                 self._unit([] if owner is None or owner in self.home else [owner], target, k)
+                if (
+                    owner is not None and owner not in self.tensor_lines
+                ):  # it stands there before anything told of it
+                    self._record(State(self.trace), ("tensor", owner), k)
         if n not in self.place:
             self._unit([], n, k)
         self._joined.add(n)
@@ -429,7 +443,7 @@ class Film:
     def _record(self, state: State, what: tuple[Any, ...], k: int) -> None:
         entry: tuple[Any, ...]
         if what[0] == "tensor":
-            t = state.tensors[what[1]]
+            t = state.shown(what[1])
             entry = ("t", self.value(t.value), t.version, self.value(t.grad), int(t.retains))
             line = self.tensor_lines.setdefault(what[1], [])
         elif what[0] == "node":
@@ -499,7 +513,6 @@ class Film:
                 "dtype": tensor["dtype"],
                 "grad": int(tensor["requires_grad"]),
                 "leaf": int(tensor["leaf"]),
-                "hooks": tensor.get("hooks", []),
                 "tl": self.tensor_lines.get(t, []),
             })  # fmt: skip
         retained = {e["t"] for e in self.trace.events if e["k"] == "retain"}
@@ -549,6 +562,8 @@ class Film:
                 "dead": [
                     [i, self.edge_lines.get((n, i), [])] for i, edge in enumerate(node["edges"]) if edge is None
                 ],
+                "hooks": _timeline(node.get("hooks", [])),
+                "pass": node.get("made_in") or 0,
                 "tl": self.node_lines.get(n, []),
                 "panel": self.panels.get(n, []),
             })  # fmt: skip
@@ -605,6 +620,8 @@ class Film:
                 "since": unit.since,
                 "until": min(unit.until, len(self.trace)),
                 "fed": int(i in fed),
+                "why": self._why(unit),
+                "hooks": [self._hooked_box(t, i) for t in unit.tensors],
                 "group": group_of[i],
             }
             for i, unit in enumerate(self.units)
@@ -670,6 +687,18 @@ class Film:
             return False
         return unit.node is None or (bool(reached) and unit.node not in reached)
 
+    def _why(self, unit: Unit) -> str:
+        """Why the tensor of a unit has no history, if that stands beside its box."""
+        why = "" if unit.node is not None or not unit.tensors else self.cut.get(unit.tensors[0], "")
+        return why if why in CAPTIONS else ""
+
+    def _hooked_box(self, t: int, unit: int) -> list[int]:
+        """When a tensor has hooks in this unit: they stay with the old value if it is written in place."""
+        periods = self.trace.tensors[t].get("hooks", [])
+        homes = self.homes[t]
+        made = [self.units[home].since for home in homes]
+        return _timeline(p for p in periods if homes[max(bisect_right(made, p[0]) - 1, 0)] == unit)
+
     def _steps(self, paths: list[str | None], users: dict[int, set[int]]) -> None:
         """Part each iteration of a training loop: what the optimizer read, and the way there."""
         turn, trained = "", set()
@@ -718,8 +747,8 @@ class Film:
                 unit.height = max(unit.height, 2.0 * (NODE_RY + 8 if dead else NODE_RY))  # 8: a stop sign
         else:
             x -= gap
-            if unit.tensors and unit.tensors[0] in self.cut:
-                x += 56  # beside it: why it has no history
+            if self._why(unit):
+                x += 56
         if leaf or accumulates:
             unit.height += 14  # a caption above
         shift = 7 if leaf or accumulates else 0
@@ -993,6 +1022,19 @@ def _keep(timeline: list[Any], k: int, state: Any) -> None:
         timeline[-1] = state
     else:
         timeline += [k, state]
+
+
+def _timeline(periods: Iterable[list[int | None]]) -> list[int]:
+    """When something is so in at least one of the periods [first step, step at which it ends or None]: a timeline of 1 and 0."""
+    changes = sorted(
+        (k, sign) for period in periods for k, sign in zip(period, (1, -1), strict=True) if k is not None
+    )
+    found: list[int] = []
+    now = 0
+    for k, sign in changes:
+        now += sign
+        _keep(found, k, int(now > 0))
+    return found
 
 
 def _keep_each(timelines: list[list[int]], k: int, states: list[int]) -> None:

@@ -60,6 +60,8 @@ class Builder:
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.at: int | None = None  # the node at work in it
+        self.called_at: Any = None  # where it was called
+        self.recorded_there = False  # whether it has recorded an operation of its own
         self.outer: list[tuple[Any, ...]] = []  # facts about the passes that it runs in
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
@@ -146,10 +148,17 @@ class Builder:
     def left(self) -> None:
         self.scopes.leave()
 
-    def _scope(self, what: Record, place, *call) -> None:
+    def _passed(self, place) -> None:
+        """The program was at a place that makes nothing for a group; that it left a loop counts all the same."""
+        if place is not None:
+            self.scopes.passed(*place)
+
+    def _scope(self, what: Record, place, through=-1, same_call=False) -> None:
         """Assign a node or an event to its group."""
         if place is not None:
-            group = self.scopes.at(place[1], *call)
+            if place == self.called_at:  # what a pass records is made by one call
+                same_call, self.recorded_there = self.recorded_there or same_call, True
+            group = self.scopes.at(place[1], through, same_call)
             if group >= 0:
                 self.scoped.append((what, group))
 
@@ -210,6 +219,7 @@ class Builder:
         ins = [self._operand(t, src) for t in inputs]
         before = self._overwritten(target, data)
         if node is None:
+            self._passed(place)
             self._written(src, ins, data, version, name, None, whole)
         elif fn is not None and fn is not node:
             inside: Any = type(node)
@@ -367,6 +377,7 @@ class Builder:
             periods[-1][1] = len(self.events)
 
     def grad_set(self, t, data, how, place) -> None:
+        self._passed(place)
         src, _ = self._where(place)
         i, v = self._operand(t, src), self._value(data)
         self.grads_now[i] = v
@@ -382,8 +393,10 @@ class Builder:
         deps = dict(deps)  # the note itself may be replayed again
         p = self.passes[id(run)] = len(self.passes) + 1
         self.queues[id(run)] = []
-        self.outer.append((self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran))
+        around = self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran
+        self.outer.append((*around, self.called_at, self.recorded_there))
         self.pass_now, self.at = p, None
+        self.called_at, self.recorded_there = place, False
         src, _ = self._where(place)
         nodes = [self._known(node) for (node, _), _ in roots]
         self._event(
@@ -525,7 +538,8 @@ class Builder:
 
     def _leave_pass(self) -> None:
         """A pass is over: an outer one, if any, continues."""
-        self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = self.outer.pop()
+        *around, self.called_at, self.recorded_there = self.outer.pop()
+        self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = around
 
     def unrecorded(self, what, kind, message, place) -> None:
         """The recorder failed, here or when it took the note: nothing is known except that `what` ran."""

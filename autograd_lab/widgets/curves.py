@@ -12,10 +12,8 @@ import math
 from typing import Any
 
 from autograd_lab.tracing import rules
-from autograd_lab.tracing.scopes import SEPARATOR
+from autograd_lab.tracing.scopes import ITERATION, SEPARATOR
 from autograd_lab.tracing.trace import Record, Trace
-
-from .groups import TURN
 
 _MOST_LAYERS = 8
 
@@ -48,6 +46,18 @@ def curves(trace: Trace) -> Record | None:
     return {"steps": steps, "loss": losses, "grads": layers}
 
 
+def trained(trace: Trace) -> set[str]:
+    """The iterations, by name, in which an optimizer read gradients."""
+    turn, found = "", set()
+    for e in trace.events:
+        first = str((trace.nodes[e["n"]] if e["k"] == "node" else e).get("scope") or "").split(SEPARATOR)[0]
+        if ITERATION.fullmatch(first):
+            turn = first
+        if turn and e["k"] == "leaf" and trace.tensors[e["t"]].get("grad_of") is not None:
+            found.add(turn)
+    return found
+
+
 def turns(trace: Trace) -> list[int]:
     """The steps at which the iterations of the outermost loop begin, if operations ran in at least two."""
     begun: dict[str, int] = {}
@@ -55,7 +65,7 @@ def turns(trace: Trace) -> list[int]:
     for k, e in enumerate(trace.events, 1):
         scope = (trace.nodes[e["n"]] if e["k"] == "node" else e).get("scope") or ""
         turn = scope.split(SEPARATOR)[0]
-        if TURN.fullmatch(turn) and turn not in begun:
+        if ITERATION.fullmatch(turn) and turn not in begun:
             begun[turn] = max(last + 1, 1)
         if e["k"] in ("done", "node", "inplace"):
             last = k

@@ -10,7 +10,8 @@ once.
               relative to the anchor; "why" is a key of `captions` if its tensor has no history; "hooks" says for each box
               whether its tensor has hooks, over time (a node has the same)
     captions  why a tensor has no history, in a word
-    groups    parts of the program that fold into one box; "open" says which are open at first
+    groups    parts of the program that fold into one box; "open" says which are open at first; "pass" of one that stands for a
+              backward pass and is never opened: [its first step, its last, [its nodes]]
     forward   edges of data, from unit "u" to unit "v"
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it; its states are
               [status, value, what a hook made of it or -1]
@@ -42,15 +43,15 @@ from typing import Any
 from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
-from autograd_lab.tracing.scopes import SEPARATOR, common
+from autograd_lab.tracing.scopes import ITERATION, SEPARATOR, common
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import engine_source
-from .curves import curves, turns
+from .curves import curves, trained, turns
 from .details import details
-from .groups import OPTIMIZER, TURN, folded, opened
+from .groups import BACKWARD, OPTIMIZER, folded, opened
 
 FORMAT = "autograd-lab-film"
 VERSION = 2
@@ -133,6 +134,18 @@ class Line:
     cut: bool = False  # numbers went on, history did not
 
 
+@dataclass
+class Pass:
+    """A backward pass of a training loop that has a box of its own."""
+
+    unit: int
+    root: int  # the unit of the node it starts from
+    turn: str  # the iteration
+    first: int
+    last: int | None = None
+    nodes: dict[int, None] = field(default_factory=dict)
+
+
 class Film:
     """Builds the document; `document()` is the result."""
 
@@ -156,6 +169,10 @@ class Film:
         self._value_ids: dict[int, int] = {}
         self._sizes: list[float] = []  # of each value the largest of its numbers
         self._joined: set[int] = set()  # nodes whose edges are drawn
+        self.passes: list[Pass] = []
+        self.running = 0  # passes that run now, one within the other
+        self.trained = trained(trace)
+        self.recorded = {node.get("made_in") for node in trace.nodes}  # passes that make a graph themselves
         self._walked: set[int] = set()  # and nodes looked at for such as are not
         self.marks = Marks(self)
         self.phase: list[Any] = [0, "forward", 0]
@@ -353,10 +370,28 @@ class Film:
             self.forward[-1].cut = True
         elif kind == "backward":
             self._older(e["roots"], k)
+            if not self.running:
+                self._pass(e, k)
+            self.running += 1
+        elif kind in ("done", "error") and self.running:
+            self.running = 0 if kind == "error" else self.running - 1
+            if not self.running and self.passes:
+                self.passes[-1].last = k
+        elif kind == "pop" and self.passes and self.passes[-1].last is None:
+            self.passes[-1].nodes[e["n"]] = None
         elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
             self._rewritten(e["n"], e["t"], self.trace.rewritten(e), k)
         elif kind in ("accumulate", "retain") and e["t"] not in self.home:
             self._unit([e["t"]], None, k)
+
+    def _pass(self, e: Record, k: int) -> None:
+        """A box for a backward pass of a training loop, unless what it computes will stand there."""
+        root = e["roots"][0] if e["roots"] else None
+        turn = "" if root is None else str(self.trace.nodes[root].get("scope") or "").split(SEPARATOR)[0]
+        if turn in self.trained and e["p"] not in self.recorded and root in self.place:
+            unit = self._unit([], None, k)
+            self.units[unit].scope = turn + SEPARATOR + BACKWARD
+            self.passes.append(Pass(unit, self.place[root], turn, k))
 
     def _unit(self, tensors: Iterable[int], node: int | None, k: int) -> int:
         self.units.append(Unit(list(tensors), node, k))
@@ -598,8 +633,18 @@ class Film:
         for i, unit in enumerate(self.units):
             self._measure(unit, i in fed)
         ignored = {(line.source, line.source_box) for line in self.forward if self._is_ignored(line)}
+        paths = self._paths([*self.forward, *self.backward])
+        for one in self.passes:
+            self.forward.append(Line(one.root, one.unit, None, 0, one.first))
+            read = [i for i, path in enumerate(paths) if path == one.turn + SEPARATOR + OPTIMIZER]
+            self.forward += [Line(one.unit, i, None, 0, self.units[i].since) for i in read]
         lines = [*self.forward, *self.backward]
-        groups, group_of = folded(self._paths(lines), [(line.source, line.target) for line in lines])
+        groups, group_of = folded(paths, [(line.source, line.target) for line in lines])
+        for one in self.passes:
+            group = groups[group_of[one.unit]]
+            first, _, nodes = group.get("pass", [one.first, 0, []])
+            last = len(self.trace) if one.last is None else one.last
+            group["pass"] = [first, last, list(dict.fromkeys([*nodes, *one.nodes]))]
         for group in groups:
             group["size"] = [round(max(text_width(group["name"], 12, True) + 46, 150)), 50]
         reached = {
@@ -685,6 +730,8 @@ class Film:
         """Whether no gradient has to do with it: no operand of it requires grad, or no pass came there."""
         if any(t["leaf"] and t["requires_grad"] for t in (self.trace.tensors[t] for t in unit.tensors)):
             return False
+        if unit.node is None and not unit.tensors:
+            return False  # a pass
         return unit.node is None or (bool(reached) and unit.node not in reached)
 
     def _why(self, unit: Unit) -> str:
@@ -701,23 +748,24 @@ class Film:
 
     def _steps(self, paths: list[str | None], users: dict[int, set[int]]) -> None:
         """Part each iteration of a training loop: what the optimizer read, and the way there."""
-        turn, trained = "", set()
+        turn = ""
         for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
             first = (path or "").split(SEPARATOR)[0]
-            if TURN.fullmatch(first):
+            if ITERATION.fullmatch(first):
                 turn = first
             read = unit.node is None and path is None and i not in users
             if read and turn and all(self.trace.tensors[t].get("grad_of") is not None for t in unit.tensors):
                 paths[i] = turn + SEPARATOR + OPTIMIZER
-                trained.add(turn)
         for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
             first, _, rest = (path or "").partition(SEPARATOR)
-            if first in trained and rest != OPTIMIZER:
+            if first in self.trained and rest not in (OPTIMIZER, BACKWARD):
                 made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
-                paths[i] = SEPARATOR.join(filter(None, (first, "backward" if made else "forward", rest)))
+                paths[i] = SEPARATOR.join(filter(None, (first, BACKWARD if made else "forward", rest)))
 
     def _measure(self, unit: Unit, fed: bool) -> None:
         """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""
+        if unit.node is None and not unit.tensors:
+            return  # a pass: its group is drawn
         x, gap = 0.0, 12.0
         leaf = any(self.trace.tensors[t]["leaf"] for t in unit.tensors)
         accumulates = unit.node is not None and self.trace.nodes[unit.node]["kind"] == "accumulate"

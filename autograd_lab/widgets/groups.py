@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autograd_lab.tracing.scopes import SEPARATOR
+from autograd_lab.tracing.scopes import ITERATION, SEPARATOR
 
 Record = dict[str, Any]
 
 LEAST = 4  # a group of fewer units gets no box
 OPTIMIZER = "optimizer"  # what an optimizer read in one iteration of a training loop
+BACKWARD = (
+    "backward"  # a pass of one, which no units are of if it makes no graph: a box that says how far it is
+)
 SHARED = 12  # more leaves than this in one group, each used by several others in it, are a group themselves
 MOST = 60  # at most so many boxes are visible at first
-TURN = re.compile(r"line \d+, turn (\d+)")
 
 
 class _Tree:
@@ -64,8 +65,8 @@ class _Tree:
 def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list[Record], list[int]]:
     """The groups, outer ones first: {"name", "parent" (-1 for none), "units"}; and the group of each unit.
 
-    `paths` are the units' scopes, `lines` the pairs of connected units. Groups of few units are dissolved, and so are groups
-    that contain just one group, which inherits their name.
+    `paths` are the units' scopes, `lines` the pairs of connected units. Groups of few units are dissolved, apart from the passes
+    of a training loop, and so are groups that contain just one group, which inherits their name.
     """
     tree = _Tree()
     of_unit = [tree.find(path) for path in paths]
@@ -75,11 +76,15 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
         count[g] += 1
     for g in range(len(tree) - 1, 0, -1):
         count[tree.parent[g]] += count[g]
-    kept = {g for g in range(1, len(tree)) if count[g] >= LEAST}
+    kept = {
+        g
+        for g in range(1, len(tree))
+        if count[g] >= LEAST or (tree.name[g] == BACKWARD and tree.depth[g] == 2)
+    }
     turns: dict[tuple[int, str], list[int]] = {}
     for g in range(1, len(tree)):
-        if TURN.fullmatch(tree.name[g]):
-            turns.setdefault((tree.parent[g], tree.name[g].partition(",")[0]), []).append(g)
+        if found := ITERATION.fullmatch(tree.name[g]):
+            turns.setdefault((tree.parent[g], found[2]), []).append(g)
     for loop in turns.values():  # all its turns, or none
         if sum(count[g] for g in loop) <= LEAST * len(loop):
             kept.difference_update(loop)
@@ -129,8 +134,8 @@ def _shared_leaves(tree: _Tree, of_unit: list[int], lines: Iterable[tuple[int, i
 
 def _both(outer: str, inner: str) -> str:
     """The name of a group that is the only content of another one."""
-    turn = TURN.fullmatch(outer)
-    if TURN.fullmatch(inner):  # the only turn
+    turn = ITERATION.fullmatch(outer)
+    if ITERATION.fullmatch(inner):  # the only one
         return outer
     if turn:  # a module has a name of its own; a call is one of as many as the loop has iterations
         return inner if ": " in inner else f"{inner} #{turn[1]}"
@@ -153,5 +158,5 @@ def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
         seen += sum(direct[g] + inside[g] - 1 for g in here)
         if seen > MOST:
             break
-        found += here
+        found += [g for g in here if "pass" not in groups[g]]
     return found

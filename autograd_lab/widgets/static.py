@@ -22,6 +22,7 @@ from autograd_lab.compiler.module import code_of
 from autograd_lab.compiler.stages import Stage, _named, stages, told
 from autograd_lab.tracing.recorder import keep_last, record
 from autograd_lab.tracing.rules import describe
+from autograd_lab.tracing.scopes import ITERATION, SEPARATOR
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import still
@@ -305,10 +306,9 @@ def _operations(trace: Trace) -> list[Record]:
         )
         src = event.get("src")
         line = trace.sources[src[0]]["lines"].get(str(src[1]), "").strip() if src else ""
-        turn = (node or event).get("scope", "").rpartition(" / ")[2]
         where = f"line {src[1]}: {line}" if src else ""
-        if ", turn " in turn:
-            where += f"  (turn {turn.rpartition(', turn ')[2]})"
+        if iteration := ITERATION.fullmatch((node or event).get("scope", "").rpartition(SEPARATOR)[2]):
+            where += f"  (iteration {iteration[1]})"
         name = out["name"]
         words = [trace.tensors[t]["name"] or (f"[{made[t] + 1}]" if t in made else "constant") for t in ins]
         text = f"[{len(found) + 1}] {f'{name} = ' if name else ''}{op}({', '.join(words)})"

@@ -130,11 +130,15 @@ def seen(film: Record) -> Record | None:
 
 def _census(film: Record, g: int, k: int) -> str:
     """The progress of the nodes in a group, in a few words; assets/groups.js says a little more."""
+    first, last, nodes = film["groups"][g].get("pass", (0, 0, None))
+    if nodes is not None and not first <= k < last:
+        return f"{len(nodes)}/{len(nodes)} done" if k >= last else ""
     inside = {g}
     for child, group in enumerate(film["groups"]):
         if group["parent"] in inside:
             inside.add(child)
-    nodes = [unit["node"] for unit in film["units"] if unit["group"] in inside and unit["node"] >= 0]
+    if nodes is None:
+        nodes = [unit["node"] for unit in film["units"] if unit["group"] in inside and unit["node"] >= 0]
     if not nodes:
         return f"{film['groups'][g]['units']} tensors"
     states = [film["states"][i] for n in nodes if (i := at(film["nodes"][n]["tl"], k)) is not None]

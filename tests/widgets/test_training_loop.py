@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.widgets.scene import scene
+from autograd_lab.widgets.svg import svg
 
 
 def train(optimizer=torch.optim.SGD, turns=3, **options):
@@ -52,11 +56,12 @@ def test_an_iteration_holds_the_way_forward_and_the_optimizer(optimizer):
     assert film["open"] == []  # all closed at first
     chains = [chain(film, g) for g in range(len(film["groups"]))]
     iterations = [c[0] for c in chains if len(c) == 1]
-    assert len(iterations) == 3
+    assert iterations == ["iteration 1 of 3", "iteration 2 of 3", "iteration 3 of 3"]
     for iteration in iterations:
         assert [iteration, "forward"] in chains
         assert [iteration, "optimizer"] in chains
         assert [iteration, "forward", "Sequential"] in chains
+        assert [iteration, "backward"] in chains
     read = [
         u for u in film["units"] if any(film["tensors"][t]["label"].endswith(".grad") for t, *_ in u["boxes"])
     ]
@@ -64,6 +69,41 @@ def test_an_iteration_holds_the_way_forward_and_the_optimizer(optimizer):
     assert all(chain(film, u["group"])[-1] == "optimizer" for u in read)
     outside = [u for u in film["units"] if u["group"] < 0]
     assert len(outside) <= 8  # the parameters and the data
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_the_box_of_a_pass_says_how_far_it_is():
+    """Also where several passes add up in one iteration, but not where the pass makes a graph, which stands there itself."""
+    for passes, create in ((1, False), (2, False), (1, True)):
+        ws = [torch.ones(3, requires_grad=True) for _ in range(4)]
+        opt = torch.optim.SGD(ws, lr=0.1)
+        with lab.record() as trace:
+            for _ in range(2):
+                opt.zero_grad()
+                for _ in range(passes):
+                    sum(w.exp() for w in ws).sum().backward(create_graph=create)
+                opt.step()
+        film = lab.step(trace).film
+        boxes = [g for g, group in enumerate(film["groups"]) if group["name"] == "backward"]
+        assert len(boxes) == 2
+        assert [("pass" in film["groups"][g]) for g in boxes] == [not create] * 2
+        if create:
+            continue
+        first, last, nodes = film["groups"][boxes[0]]["pass"]
+        begun = [k for k, e in enumerate(trace.events, 1) if e["k"] == "backward"]
+        done = [k for k, e in enumerate(trace.events, 1) if e["k"] == "done"]
+        assert (first, last) == (begun[0], done[passes - 1])
+        assert set(nodes) == {e["n"] for e in trace.events[first:last] if e["k"] == "pop"}
+        says = {k: svg(film, k, scene(film, {0, film["groups"][boxes[0]]["parent"]})) for k in (first - 1, begun[passes - 1] + 1, done[passes - 1], len(trace))}  # fmt: skip
+        assert [re.findall(rf">(\d+/{len(nodes)} done)<", one) for one in says.values()] == [
+            [], [f"0/{len(nodes)} done"], [f"{len(nodes)}/{len(nodes)} done"], [f"{len(nodes)}/{len(nodes)} done"],
+        ]  # fmt: skip
+        lines = [(line["u"], line["v"]) for line in film["forward"]]
+        stand = {u for u, unit in enumerate(film["units"]) if unit["group"] == boxes[0]}
+        assert sum(v in stand for _, v in lines) == passes  # from the loss
+        assert any(
+            u in stand and film["groups"][film["units"][v]["group"]]["name"] == "optimizer" for u, v in lines
+        )
 
 
 def test_the_leaf_table_has_each_tensor_once():

@@ -93,6 +93,7 @@ export class Graph {
 
   /** Open a closed group, close an open one. */
   toggle(g) {
+    if (this.film.groups[g].pass) return; // it holds nothing to be drawn
     const opened = new Set(this.opened);
     if (!opened.delete(g)) opened.add(g);
     this.free = true;
@@ -108,7 +109,7 @@ export class Graph {
     this.reopen(this.opened, this.focused());
   }
 
-  openAll() { this.reopen(new Set(this.film.groups.keys()), this.focused()); }
+  openAll() { this.reopen(new Set([...this.film.groups.keys()].filter((g) => !this.film.groups[g].pass)), this.focused()); }
   closeAll() { this.reopen(new Set(), this.focused()); }
 
   /** Open the groups around a unit. */
@@ -264,7 +265,7 @@ export class Graph {
   pick() {
     const [layer, id] = this.edge ?? [], lines = this.edge && this.things[layer][id].lines;
     if (layer === "backward" && lines.length === 1) this.stage.pick?.({ edge: lines[0] });
-    else if (layer === "forward") this.stage.pick?.({ unit: this.film.forward[lines[0]].v });
+    else if (layer === "forward") this.stage.pick?.(this.scene.seen(this.film.forward[lines[0]].v) < 0 ? null : { unit: this.film.forward[lines[0]].v });
     else this.stage.pick?.(!layer && this.cursor >= 0 ? { unit: this.cursor } : null);
   }
 
@@ -298,7 +299,7 @@ export class Graph {
   describeLine(layer, id) {
     const film = this.film, lines = this.things[layer][id].lines.map((i) => film[layer][i]), { k } = this.stage, { u, v, box, tl, free } = lines[0];
     const name = (unit) => { const thing = this.scene.seen(unit), of = film.units[unit]; return thing < 0 ? `group ${film.groups[-1 - thing].name}` : of.node >= 0 ? film.nodes[of.node].label : film.tensors[of.boxes[0]?.[0]]?.label ?? "a tensor"; };
-    if (layer === "forward") return `${film.tensors[film.units[u].boxes[box]?.[0]]?.label ?? "a value"} goes into ${name(v)}${free ? "; no gradient comes back this way" : ""}`;
+    if (layer === "forward") return `${film.tensors[film.units[u].boxes[box]?.[0]]?.label ?? "a gradient"} goes into ${name(v)}${free ? "; no gradient comes back this way" : ""}`;
     const way = `from ${name(v)} to ${name(u)}`, index = at(tl, k);
     if (lines.length > 1) return `${lines.length} edges ${way}`;
     if (index === undefined) return `edge ${way}, not made yet`;
@@ -510,19 +511,19 @@ export class Graph {
 
   /** A closed group: its name, how many nodes are inside, and how far they are. */
   make_folded(id) {
-    const [g, x, y, w, hh] = this.things.folded[id], { name } = this.film.groups[g];
-    const thing = { g: s("g", { class: "agl-folded", "data-thing": -1 - g }), text: s("text", { x: w / 2, y: 34, class: "agl-grad" }),
+    const [g, x, y, w, hh] = this.things.folded[id], { name, pass } = this.film.groups[g];
+    const thing = { g: s("g", { class: `agl-folded${pass ? " agl-pass" : ""}`, "data-thing": -1 - g }), text: s("text", { x: w / 2, y: 34, class: "agl-grad" }),
       done: s("rect", { x: 12, y: 40, height: 4, rx: 1.5, class: "agl-part-done" }), busy: s("rect", { y: 40, height: 4, rx: 1.5, class: "agl-part-busy" }) };
-    thing.g.append(s("title", {}, `Open ${name}`), s("g", { transform: `translate(${x} ${y})` },
+    thing.g.append(...(pass ? [] : [s("title", {}, `Open ${name}`)]), s("g", { transform: `translate(${x} ${y})` },
       s("rect", { x: 4, y: -4, width: w, height: hh, rx: 7, class: "agl-behind" }), s("rect", { width: w, height: hh, rx: 7, class: "agl-folded-box" }),
-      s("path", { d: "M10 15h8m-4-4v8", class: "agl-plus-sign" }), s("text", { x: 23, y: 19, class: "agl-name agl-left" }, name),
+      ...(pass ? [] : [s("path", { d: "M10 15h8m-4-4v8", class: "agl-plus-sign" })]), s("text", { x: pass ? 12 : 23, y: 19, class: "agl-name agl-left" }, name),
       thing.text, s("rect", { x: 12, y: 40, width: w - 24, height: 4, rx: 1.5, class: "agl-part" }), thing.done, thing.busy));
     return thing;
   }
 
   draw_folded(thing, id) {
     const [g, , , w] = this.things.folded[id], count = this.census.at(g, this.stage.k), unit = this.focused(), room = w - 24;
-    const now = unit !== null && this.scene.seen(unit) === -1 - g;
+    const { pass } = this.film.groups[g], now = pass ? this.stage.k >= pass[0] && this.stage.k <= pass[1] : unit !== null && this.scene.seen(unit) === -1 - g;
     this.set(thing, "g", thing.g, "data-s", count.status + (now ? " now" : ""));
     if (thing.said === count.text) return;
     thing.said = thing.text.textContent = count.text;

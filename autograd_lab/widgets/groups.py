@@ -76,11 +76,12 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
         count[g] += 1
     for g in range(len(tree) - 1, 0, -1):
         count[tree.parent[g]] += count[g]
-    kept = {
+    passes = {
         g
         for g in range(1, len(tree))
-        if count[g] >= LEAST or (tree.name[g] == BACKWARD and tree.depth[g] == 2)
+        if tree.name[g] == BACKWARD and ITERATION.fullmatch(tree.name[tree.parent[g]])
     }
+    kept = {g for g in range(1, len(tree)) if count[g] >= LEAST}
     turns: dict[tuple[int, str], list[int]] = {}
     for g in range(1, len(tree)):
         if found := ITERATION.fullmatch(tree.name[g]):
@@ -89,6 +90,7 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
         if sum(count[g] for g in loop) <= LEAST * len(loop):
             kept.difference_update(loop)
     kept -= {g for g in kept if tree.depth[g] == 1 and count[g] == len(paths)}  # a frame around everything
+    kept |= passes | {tree.parent[g] for g in passes}
     near = tree.nearest(kept)
     home = [near[g] for g in of_unit]
     direct = Counter(home)

@@ -6,6 +6,7 @@ It draws what the stepper draws, from the same positions, in the colors of one t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -129,24 +130,31 @@ def seen(film: Record) -> Record | None:
 
 
 def _census(film: Record, g: int, k: int) -> str:
-    """The progress of the nodes in a group, in a few words; assets/groups.js says a little more."""
+    """The progress of the nodes in a group, in a few words (assets/groups.js has the same)."""
     first, last, nodes = film["groups"][g].get("pass", (0, 0, None))
-    if nodes is not None and not first <= k < last:
-        return f"{len(nodes)}/{len(nodes)} done" if k >= last else ""
-    inside = {g}
-    for child, group in enumerate(film["groups"]):
-        if group["parent"] in inside:
-            inside.add(child)
+    if nodes is not None and k < first:
+        return ""
+    if nodes is not None and k >= last and film["kinds"][film["kind"][last]] != "error":
+        return f"{len(nodes)}/{len(nodes)} done"
     if nodes is None:
+        inside = {g}
+        for child, group in enumerate(film["groups"]):
+            if group["parent"] in inside:
+                inside.add(child)
         nodes = [unit["node"] for unit in film["units"] if unit["group"] in inside and unit["node"] >= 0]
     if not nodes:
         return f"{film['groups'][g]['units']} tensors"
-    states = [film["states"][i] for n in nodes if (i := at(film["nodes"][n]["tl"], k)) is not None]
-    if any(status != "made" for status, *_ in states):
-        return f"{sum(status == 'done' for status, *_ in states)}/{len(nodes)} done"
-    if 0 < len(states) < len(nodes):
-        return f"{len(states)} of {len(nodes)} nodes made"
-    return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''}"
+    states = (film["states"][i][0] for n in nodes if (i := at(film["nodes"][n]["tl"], k)) is not None)
+    count, of = Counter(states), len(nodes)
+    made, done = count["made"], f"{count['done']}/{of} done"
+    if count["error"]:
+        return f"failed inside, {done}"
+    if made < count.total():
+        for status, word in (("active", "at work"), ("ready", "ready")):
+            if count[status]:
+                return f"{done} \N{MIDDLE DOT} {count[status]} {word}"
+        return done if count["done"] else f"{count['waiting']} of {of} waiting"
+    return f"{made} of {of} nodes made" if 0 < made < of else f"{of} node{'s' if of > 1 else ''}"
 
 
 def _group(film: Record, k: int, g: int, x: float, y: float, w: float, h: float, is_open: int) -> list[str]:
@@ -160,7 +168,7 @@ def _group(film: Record, k: int, g: int, x: float, y: float, w: float, h: float,
         _rect(x + 4, y - 4, w, h, 7, color["bg"], color["outline"]),
         _rect(x, y, w, h, 7, color["soft"], color["outline"]),
         _text(x + w / 2, y + 21, group["name"], "b"),
-        _text(x + w / 2, y + 38, _census(film, g, k), "s"),
+        *[_text(x + w / 2, y + 38, said, "s") for said in filter(None, [_census(film, g, k)])],
     ]
 
 

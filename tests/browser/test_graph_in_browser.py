@@ -237,7 +237,8 @@ OTHERS = {
     *(f"agl-{layer}" for layer in ("frames", "forward", "groups", "units", "backward", "labels")), "agl-f", "agl-tensor", "agl-at", "agl-heap", "agl-seed",
     *("agl-hit", "agl-cursor"),  # what is pointed at
     *("agl-fline", "agl-free", "agl-bline", "agl-seed-line", "agl-pill"),  # a line has a head, counted above, and a label its box
-    *("agl-frame", "agl-frame-box", "agl-frame-head"),  # a group has its name
+    *("agl-frame", "agl-frame-box", "agl-frame-head"),  # a group has its name,
+    *(f"agl-{part}" for part in ("folded", "folded-box", "behind", "plus-sign", "pass", "part", "part-done", "part-busy")),  # and a closed one its words
     "agl-thumb",  # heat strips: tests/widgets/test_graph_tells.py
     "agl-off-grad",  # greyed; the same
 }  # fmt: skip
@@ -255,6 +256,7 @@ STEPS = """() => {
   const count = (selector) => [...document.querySelectorAll(`.agl-svg ${selector}`)].filter(seen).length;
   const shown = () => ({ text: [...document.querySelectorAll(".agl-svg text")].filter((e) => seen(e) && e.textContent).map((e) => e.textContent),
     classes: [...new Set([...document.querySelectorAll(".agl-svg [class]:not(text, tspan)")].flatMap((e) => [...e.classList]))],
+    strips: [...document.querySelectorAll(".agl-leaves td")].map((cell) => [cell.textContent, Boolean(cell.querySelector(".agl-mini rect"))]),
     ...Object.fromEntries(MARKS.map((selector) => [selector, count(selector)])) });
   const beside = () => [".agl-mode", ".agl-phases", ".agl-leaves", ".agl-code"].map((c) => document.querySelector(c).innerHTML).join("");
   for (let k = 0; k <= last; k++) {
@@ -296,6 +298,8 @@ def test_every_step_changes_what_is_drawn(bare, make):
         whole = k == len(trace) and kinds[k] != "error"  # shows no moment: not which nodes are done
         if whole:
             shown[".agl-badge rect"] -= shown["text"].count("\N{CHECK MARK}")
+        for text, strip in shown.pop("strips"):
+            assert strip == bool(re.search("numbers|\N{MULTIPLICATION SIGN}", text)), text
         shown["text"] = sorted(text for text in shown["text"] if text != "\N{CHECK MARK}" or not whole)
         assert (
             set(shown.pop("classes"))

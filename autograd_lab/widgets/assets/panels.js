@@ -1,6 +1,6 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
 import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
-import { brief, card, everything, focusable, h, heat, numbers, shape, term } from "./dom.js";
+import { brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, term } from "./dom.js";
 import { formula } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
@@ -488,8 +488,12 @@ export class Panels {
       if (leaf.state !== state || leaf.state === undefined) {
         leaf.state = state;
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
-        const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(this.film, v), tensor.grad ? brief(this.film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
-        cells.forEach((text, i) => { leaf.row.children[i + 1].textContent = text; });
+        const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(film, v), tensor.grad ? brief(film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
+        cells.forEach((text, i) => {
+          const item = state === undefined || (i && !tensor.grad) ? undefined : film.values[[v, grad][i]];
+          leaf.row.children[i + 1].replaceChildren(text, ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));
+          if (hasStrip(item)) leaf.row.children[i + 1].lastChild.innerHTML = strip(item, 0, 0, 22, 12);
+        });
         this.stage.editor.dress(leaf.row.children[1], leaf.t);
         leaf.row.setAttribute("data-known", state === undefined ? "0" : "1");
       }

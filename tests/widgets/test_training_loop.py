@@ -95,15 +95,28 @@ def test_the_box_of_a_pass_says_how_far_it_is():
         assert (first, last) == (begun[0], done[passes - 1])
         assert set(nodes) == {e["n"] for e in trace.events[first:last] if e["k"] == "pop"}
         says = {k: svg(film, k, scene(film, {0, film["groups"][boxes[0]]["parent"]})) for k in (first - 1, begun[passes - 1] + 1, done[passes - 1], len(trace))}  # fmt: skip
-        of = len(nodes)
+        of, waiting = len(nodes), len(trace.events[begun[passes - 1]]["deps"])
         said = [re.findall(rf">(\d+(?:/{of} done| of {of} waiting))<", one) for one in says.values()]
-        assert said == [[], [f"{of - 1} of {of} waiting"], [f"{of}/{of} done"], [f"{of}/{of} done"]]
+        assert said == [[], [f"{waiting} of {of} waiting"], [f"{of}/{of} done"], [f"{of}/{of} done"]]
         lines = [(line["u"], line["v"]) for line in film["forward"]]
         stand = {u for u, unit in enumerate(film["units"]) if unit["group"] == boxes[0]}
         assert sum(v in stand for _, v in lines) == passes  # from the loss
         assert any(
             u in stand and film["groups"][film["units"][v]["group"]]["name"] == "optimizer" for u, v in lines
         )
+
+
+def test_the_box_of_a_pass_is_never_open():
+    w = torch.tensor(2.0, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    with lab.record() as trace:
+        for _ in range(2):
+            opt.zero_grad()
+            (w * w).backward()
+            opt.step()
+    film = lab.step(trace).film
+    names = [film["groups"][g]["name"] for g in film["open"]]
+    assert names == ["iteration 1 of 2", "iteration 2 of 2"]
 
 
 def test_the_leaf_table_has_each_tensor_once():

@@ -148,10 +148,9 @@ class Builder:
     def left(self) -> None:
         self.scopes.leave()
 
-    def _passed(self, place) -> None:
-        """The program was at a place that makes nothing for a group; that it left a loop counts all the same."""
-        if place is not None:
-            self.scopes.passed(*place)
+    def _passed(self, place) -> int:
+        """The group of a place that makes nothing for it, -1 for none: that the program left a loop there counts all the same."""
+        return -1 if place is None else self.scopes.passed(*place)
 
     def _scope(self, what: Record, place, through=-1, same_call=False) -> None:
         """Assign a node or an event to its group."""
@@ -219,8 +218,10 @@ class Builder:
         ins = [self._operand(t, src) for t in inputs]
         before = self._overwritten(target, data)
         if node is None:
-            self._passed(place)
+            group = self._passed(place)
             self._written(src, ins, data, version, name, None, whole)
+            if group >= 0:
+                self.scoped.append((self.events[-1], group))
         elif fn is not None and fn is not node:
             inside: Any = type(node)
             math, vjp = rule_texts(inside)

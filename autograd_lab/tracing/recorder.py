@@ -547,6 +547,8 @@ class Recorder(Watch):
     def grad_set(self, t, how) -> None:
         """The user's code assigned, cleared or wrote to `.grad` of `t`."""
         frame = _user_frame()
+        if frame is not self.frame:
+            self._moved(frame)
         if id(t) not in self.met:
             self._meet((t,), frame)
         grad = t._meta.grad

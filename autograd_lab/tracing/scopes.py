@@ -121,12 +121,12 @@ class Scopes:
             group, level = self._into(last, group, level)
         return group if level == len(self.entered) else self.entered[-1].group
 
-    def passed(self, code: CodeType, instruction: int) -> None:
-        """The innermost call, if it is of this code, was at an instruction that makes nothing: once or several times."""
-        if self.chain and self.chain[-1].code is code:
-            visit = self.visits.get(self.chain[-1].number)
-            if visit is None or visit.instruction != instruction:
-                self.at(instruction)
+    def passed(self, code: CodeType, instruction: int) -> int:
+        """The group of an instruction that makes nothing, run once or several times; -1 if the innermost call is not of this code."""
+        if not self.chain or self.chain[-1].code is not code:
+            return -1
+        visit = self.visits.get(self.chain[-1].number)
+        return self.at(instruction, same_call=visit is not None and visit.instruction == instruction)
 
     def _into(self, i: int, group: int, level: int) -> tuple[int, int]:
         """From the group around call `i` of the chain to the one inside it; `level`: how many of `entered` are in between."""
@@ -207,6 +207,8 @@ class Scopes:
         """Count the iterations of the loops in a call that has reached instruction `at`."""
         visit = self.visits.setdefault(number, _Visit())
         before, same = visit.instruction, through >= 0 and through == visit.through
+        if at == before and through < 0 <= visit.through:
+            return  # `sum` adds what the generator yields in between, in one call
         visit.instruction, visit.through = at, through
         if again or (at == before and same):
             return
@@ -221,6 +223,13 @@ class Scopes:
                     visit.turns.pop(start, None)
         for start in loops:
             visit.turns.setdefault(start, 1)
+
+
+def iteration(path: str, outermost: bool = False) -> str:
+    """The innermost iteration that a path lies in, or the outermost one, with all around it; "" if it is in none."""
+    parts = path.split(SEPARATOR)
+    ends = [i for i, part in enumerate(parts, 1) if ITERATION.fullmatch(part)]
+    return SEPARATOR.join(parts[: ends[0 if outermost else -1]]) if ends else ""
 
 
 @lru_cache(maxsize=1000)

@@ -43,7 +43,7 @@ from typing import Any
 from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
-from autograd_lab.tracing.scopes import ITERATION, SEPARATOR, common
+from autograd_lab.tracing.scopes import SEPARATOR, common
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
@@ -51,7 +51,7 @@ from autograd_lab.tracing.trace import Record, Trace
 from . import engine_source
 from .curves import curves, trained, turns
 from .details import details
-from .groups import BACKWARD, OPTIMIZER, folded, opened
+from .groups import BACKWARD, OPTIMIZER, bundled, folded, opened, visible
 
 FORMAT = "autograd-lab-film"
 VERSION = 2
@@ -149,8 +149,9 @@ class Pass:
 class Film:
     """Builds the document; `document()` is the result."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, most: int | None = None) -> None:
         self.trace = trace
+        self.most = most
         self.narrator = Narrator(trace)
         self.strings = Table()
         self.values = Table()
@@ -171,7 +172,7 @@ class Film:
         self._joined: set[int] = set()  # nodes whose edges are drawn
         self.passes: list[Pass] = []
         self.running = 0  # passes that run now, one within the other
-        self.trained = trained(trace)
+        self.trained, self.read = trained(trace)
         self.recorded = {node.get("made_in") for node in trace.nodes}  # passes that make a graph themselves
         self._walked: set[int] = set()  # and nodes looked at for such as are not
         self.marks = Marks(self)
@@ -387,8 +388,8 @@ class Film:
     def _pass(self, e: Record, k: int) -> None:
         """A box for a backward pass of a training loop, unless what it computes will stand there."""
         root = e["roots"][0] if e["roots"] else None
-        turn = "" if root is None else str(self.trace.nodes[root].get("scope") or "").split(SEPARATOR)[0]
-        if turn in self.trained and e["p"] not in self.recorded and root in self.place:
+        turn = "" if root is None else self._trained(self.trace.nodes[root].get("scope") or "")
+        if turn and e["p"] not in self.recorded and root in self.place:
             unit = self._unit([], None, k)
             self.units[unit].scope = turn + SEPARATOR + BACKWARD
             self.passes.append(Pass(unit, self.place[root], turn, k))
@@ -639,7 +640,12 @@ class Film:
             read = [i for i, path in enumerate(paths) if path == one.turn + SEPARATOR + OPTIMIZER]
             self.forward += [Line(one.unit, i, None, 0, self.units[i].since) for i in read]
         lines = [*self.forward, *self.backward]
-        groups, group_of = folded(paths, [(line.source, line.target) for line in lines])
+        ends = [(line.source, line.target) for line in lines]
+        groups, group_of = folded(paths, ends)
+        for _ in range(3 if self.most else 0):  # what is put together may be one of several crowds
+            if visible(groups, group_of, opened(groups, group_of)) > (self.most or 0):
+                paths = bundled(paths)
+                groups, group_of = folded(paths, ends)
         for one in self.passes:
             group = groups[group_of[one.unit]]
             first, _, nodes = group.get("pass", [one.first, 0, []])
@@ -746,21 +752,22 @@ class Film:
         made = [self.units[home].since for home in homes]
         return _timeline(p for p in periods if homes[max(bisect_right(made, p[0]) - 1, 0)] == unit)
 
+    def _trained(self, path: str) -> str:
+        """The iteration of a training loop that a path lies in, "" for none."""
+        parts = path.split(SEPARATOR)
+        prefixes = (SEPARATOR.join(parts[:n]) for n in range(len(parts), 0, -1))
+        return next((prefix for prefix in prefixes if prefix in self.trained), "")
+
     def _steps(self, paths: list[str | None], users: dict[int, set[int]]) -> None:
         """Part each iteration of a training loop: what the optimizer read, and the way there."""
-        turn = ""
         for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
-            first = (path or "").split(SEPARATOR)[0]
-            if ITERATION.fullmatch(first):
-                turn = first
-            read = unit.node is None and path is None and i not in users
-            if read and turn and all(self.trace.tensors[t].get("grad_of") is not None for t in unit.tensors):
-                paths[i] = turn + SEPARATOR + OPTIMIZER
-        for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
-            first, _, rest = (path or "").partition(SEPARATOR)
-            if first in self.trained and rest not in (OPTIMIZER, BACKWARD):
-                made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
-                paths[i] = SEPARATOR.join(filter(None, (first, BACKWARD if made else "forward", rest)))
+            if path is None and i not in users and unit.since in self.read:
+                paths[i] = self.read[unit.since] + SEPARATOR + OPTIMIZER
+            elif path is not None and (turn := self._trained(path)):
+                rest = path[len(turn) :].removeprefix(SEPARATOR)
+                if rest != BACKWARD:
+                    made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
+                    paths[i] = SEPARATOR.join(filter(None, (turn, BACKWARD if made else "forward", rest)))
 
     def _measure(self, unit: Unit, fed: bool) -> None:
         """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""
@@ -1056,10 +1063,13 @@ def first(timelines: list[list[int]], k: int) -> tuple[list[int], int]:
     return states[:count], count
 
 
-def film(trace: Trace) -> Record:
-    """The film of a trace: the document that the stepper, the static picture and the exports all draw."""
+def film(trace: Trace, most: int | None = None) -> Record:
+    """The film of a trace: the document that the stepper, the static picture and the exports all draw.
+
+    most   of more boxes than so many that would be visible at first, the outermost are put into groups
+    """
     with collector.paused():
-        return Film(trace).document()
+        return Film(trace, most).document()
 
 
 def _keep(timeline: list[Any], k: int, state: Any) -> None:

@@ -16,6 +16,7 @@ BACKWARD = (
     "backward"  # a pass of one, which no units are of if it makes no graph: a box that says how far it is
 )
 SHARED = 12  # more leaves than this in one group, each used by several others in it, are a group themselves
+BUNDLES = 12  # into which the parts of a picture are put if they are too many
 MOST = 60  # at most so many boxes are visible at first
 
 
@@ -117,6 +118,40 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
     return groups, [number[g] for g in home]
 
 
+def bundled(paths: Sequence[str]) -> list[str]:
+    """The paths with one more group around each few parts of the fullest group, for a picture in which these are too many.
+
+    A part is a group, or a unit that is in none further inside; they are taken in their order.
+    """
+    inside: dict[tuple[str, ...], dict[str, None]] = {}
+    chains = [(*(path.split(SEPARATOR) if path else ()), f"{SEPARATOR}{u}") for u, path in enumerate(paths)]
+    for chain in chains:
+        for depth, part in enumerate(chain):
+            inside.setdefault(chain[:depth], {})[part] = None
+    full = max(inside, key=lambda group: len(inside[group]))
+    parts = [
+        part for part in inside[full] if not part.startswith(SEPARATOR)
+    ]  # a few units beside them stay where they are
+    if len(inside[full]) - len(parts) > MOST - BUNDLES:
+        parts = list(inside[full])
+    number = {part: i * BUNDLES // len(parts) for i, part in enumerate(parts)}
+    labels = []
+    for n in range(BUNDLES):
+        found = [ITERATION.fullmatch(part) for part, of in number.items() if of == n]
+        turns = [one[1] for one in found if one]
+        whole = turns and len(turns) == len(found)
+        labels.append(f"iterations {turns[0]} to {turns[-1]}" if whole else f"part {n + 1} of {BUNDLES}")
+    depth = len(full)
+    return [
+        SEPARATOR.join(
+            (*full, labels[number[chain[depth]]], *chain[depth:-1])
+            if chain[:depth] == full and chain[depth] in number
+            else chain[:-1]
+        )
+        for chain in chains
+    ]
+
+
 def _shared_leaves(tree: _Tree, of_unit: list[int], lines: Iterable[tuple[int, int]]) -> None:
     """Put the leaves that several parts of a group share into a group of their own, if they are many."""
     fed: set[int] = set()
@@ -144,6 +179,12 @@ def _both(outer: str, inner: str) -> str:
     return f"{outer} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {inner}"
 
 
+def visible(groups: Sequence[Record], group_of: Sequence[int], open_ones: Iterable[int]) -> int:
+    """How many boxes are visible while some groups are open."""
+    shown = {-1, *open_ones}
+    return sum(group["parent"] in shown for group in groups) + sum(g in shown for g in group_of)
+
+
 def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
     """The groups that are open at first: level by level, as long as no more than `MOST` boxes are visible."""
     direct, inside = Counter(group_of), Counter(group["parent"] for group in groups)
@@ -155,7 +196,9 @@ def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
     loop = any(group.get("name") == OPTIMIZER for group in groups)
     for level in range(max(depth, default=-1) + 1):
         here = [g for g, d in enumerate(depth) if d == level]
-        if loop and not level:  # the iterations of a training loop: each a box, until one looks inside
+        if loop and any(
+            ITERATION.fullmatch(groups[g]["name"]) for g in here
+        ):  # each a box, until one looks inside
             break
         seen += sum(direct[g] + inside[g] - 1 for g in here)
         if seen > MOST:

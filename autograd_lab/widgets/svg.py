@@ -18,6 +18,7 @@ from typing import Any
 
 from .frames import LEVELS, STRIP, at, drawn_name, has_strip, text_width
 from .frames import brief as brief_text
+from .groups import visible
 from .scene import scene
 
 Record = dict[str, Any]
@@ -123,9 +124,7 @@ def cut(p: list[int]) -> str:
 
 def seen(film: Record) -> Record | None:
     """The initial scene of a film; None if it is too large for a picture."""
-    opened = set(film["open"])
-    boxes = sum(group["parent"] in opened or group["parent"] < 0 for group in film["groups"])
-    boxes += sum(unit["group"] in opened or unit["group"] < 0 for unit in film["units"])
+    boxes = visible(film["groups"], [unit["group"] for unit in film["units"]], film["open"])
     return scene(film) if boxes <= MOST_UNITS else None
 
 

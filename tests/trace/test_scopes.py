@@ -1,6 +1,7 @@
 """Which group of the user's program each node belongs to."""
 
 import contextlib
+import itertools
 
 import pytest
 
@@ -91,6 +92,18 @@ def test_the_pass_of_an_iteration_that_makes_a_graph_is_part_of_it():
     paths = [node["scope"].partition(" (")[0] for node in trace.nodes if node["made_in"]]
     assert len(paths) > 8
     assert set(paths) == {"iteration 1 of 2", "iteration 2 of 2"}
+
+
+def test_a_sum_over_a_generator_is_one_call():
+    ws = [torch.tensor(float(i), requires_grad=True) for i in range(4)]
+    with lab.record() as trace:
+        for _ in range(2):
+            sum(w * w for w in ws)
+        for _ in range(2):
+            sum(w * w for w in ws).exp()
+    numbers = [path.split()[1] for _, path in scopes(trace)]
+    assert len(numbers) == 34
+    assert [number for number, _ in itertools.groupby(numbers)] == ["1", "2", "1", "2"]
 
 
 def test_while_loops_and_loops_in_loops():

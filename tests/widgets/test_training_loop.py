@@ -106,6 +106,36 @@ def test_the_box_of_a_pass_says_how_far_it_is():
         )
 
 
+def test_a_loop_in_a_function_is_watched_as_well():
+    """And one over batches, inside one over epochs; the way to the optimizer may be a function, too."""
+    ws = [torch.tensor(float(i), requires_grad=True) for i in range(4)]
+    opt = torch.optim.Adam(ws, lr=0.1)
+
+    def step():
+        opt.step()
+        opt.zero_grad()
+
+    def fit():
+        for _ in range(2):
+            ws[0].detach()
+            for _ in range(2):
+                loss = sum(w * w for w in ws)
+                loss.backward()
+                step()
+
+    with lab.record() as trace:
+        fit()
+    film = lab.step(trace).film
+    chains = [chain(film, g) for g in range(len(film["groups"]))]
+    inner = [c for c in chains if c[-1] in ("forward", "backward", "optimizer")]
+    assert len(inner) == 12
+    assert {tuple(c[:-1]) for c in inner} == {
+        (f"iteration {i} of 2", f"iteration {j} of 2") for i in (1, 2) for j in (1, 2)
+    }
+    assert film["open"] == []
+    assert len(film["turns"]) == 2
+
+
 def test_the_box_of_a_pass_is_never_open():
     w = torch.tensor(2.0, requires_grad=True)
     opt = torch.optim.SGD([w], lr=0.1)

@@ -62,7 +62,7 @@ def trained(trace: Trace) -> tuple[set[str], dict[int, str]]:
 
 
 def turns(trace: Trace) -> list[int]:
-    """The steps at which the iterations of the outermost loop begin, if operations ran in at least two."""
+    """The steps at which the iterations of the outermost loop begin; a loop that ran once has none (see scopes.py)."""
     begun: dict[str, int] = {}
     last = 0
     for k, e in enumerate(trace.events, 1):
@@ -71,7 +71,7 @@ def turns(trace: Trace) -> list[int]:
             begun[turn] = max(last + 1, 1)
         if e["k"] in ("done", "node", "inplace"):
             last = k
-    return list(begun.values()) if len(begun) > 1 else []
+    return list(begun.values())
 
 
 def _loss(trace: Trace, e: Record) -> float | None:

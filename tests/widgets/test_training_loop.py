@@ -168,6 +168,44 @@ def test_the_curves_are_what_the_loop_saw():
         assert trace.events[step - 1]["k"] == "backward"
 
 
+def test_the_curves_of_unusual_passes():
+    """Variables as layers, more than eight of them, large arrays, nan, several roots, a pass within a pass, one that fails."""
+    ws = {f"w{i}": torch.tensor(float(i + 1), requires_grad=True) for i in range(9)}
+    big = torch.ones(100, requires_grad=True)
+    down = torch.cat([torch.full((1,), -5.0), torch.ones(99)])
+
+    def nested(g):
+        with torch.enable_grad():
+            (ws["w0"] * 2).backward()
+            (ws["w0"] * 2).backward()
+
+    def fail(g):
+        raise ValueError("no")
+
+    with lab.record(names={**ws, "big": big}) as trace:
+        (big * down).sum().backward()
+        torch.autograd.backward([ws["w0"] * 3, ws["w1"] * 4])
+        (ws["w2"] * float("nan")).backward()
+        y = ws["w3"] * 1
+        y.register_hook(nested)
+        (y * 7).backward()
+        for w in list(ws.values())[4:]:
+            (w * 2).backward()
+        z = ws["w3"] * 1
+        z.register_hook(fail)
+        with pytest.raises(ValueError, match="no"):
+            z.backward()
+        (ws["w3"] * 6).backward()
+    curves = lab.step(trace).film["curves"]
+    assert curves["loss"] == [94, None, None, 28, 10, 12, 14, 16, 18, 4, 24]
+    assert sorted(curves["grads"]) == ["big", *list(ws)[:7]]
+    assert curves["grads"]["big"][0] == 5
+    assert curves["grads"]["w1"] == [None, 4, *[None] * 9]
+    assert curves["grads"]["w2"] == [None] * 11
+    assert curves["grads"]["w3"] == [*[None] * 3, 7, *[None] * 6, 13]
+    assert curves["grads"]["w0"][3] == 7  # the inner passes, in that of w3
+
+
 def test_one_pass_is_no_loop():
     trace, _ = train(turns=1)
     film = lab.step(trace).film

@@ -32,7 +32,8 @@ def run(book, folder):
         return
     cells = [cell for cell in book.cells if cell.cell_type == "code"]
     told = asked({"do": "run", "cells": [cell.source for cell in cells], "folder": str(folder)})
-    for cell, outputs in zip(cells, told, strict=True):
+    for count, (cell, outputs) in enumerate(zip(cells, told, strict=True), 1):
+        cell.execution_count = count
         cell.outputs = [nbformat.from_dict(output) for output in outputs]
         for output in cell.outputs:
             assert output.output_type != "error" or "raises-exception" in cell.metadata.get("tags", []), (

@@ -18,12 +18,12 @@
 #
 # **20 minutes. You need:** a little Python, and the chain rule, even if it is rusty.
 #
-# A network reads a handwritten **7**. You have 64 pixels, and each of them you can make darker or lighter.
-# **Which of them do you change so that it reads a 3?** One call answers for all 64 at once. In the next 20 minutes you
-# train the network, fool it, and then open the machine that gave the answer: *autograd*.
+# A small network, a program that was trained, reads a handwritten **7**. You may make each of its 64 pixels darker or
+# lighter. **Which pixels do you change, so that the network reads a 3?** One call answers that for all 64 at once. In the
+# next 20 minutes you train the network, you fool it, and you open the machine that gave the answer. Its name is *autograd*.
 #
 # Click into the cell below and press **Shift+Enter**. It trains the network while you wait. Do not try to
-# understand its lines yet. In the last notebook you will write them yourself.
+# understand its lines yet. You will write them yourself in the last notebooks.
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 5 minutes to the pictures, 5 for *Fool it*, 8 for the stepper, 2 for the ticket.
@@ -70,7 +70,7 @@ assert len(read) == 1197
 assert right > 0.90
 
 # %% [markdown]
-# If you see a percentage, the lab works. Here are four of those digits, and what the network reads.
+# Do you see a percentage? Then the lab works. Here are four of those digits, and what the network reads.
 
 # %%
 from autograd_lab.course import plots
@@ -90,11 +90,11 @@ show(*images[600:604])
 # %% [markdown]
 # ## Fool it: which pixels count?
 #
-# Take the second one, the 7. You want the network to read a **3**. Think of the pixels as 64 dials. Which of them
-# would you turn up, and which down? You could try, but then each dial costs you a run of the network.
+# Take the second digit, the 7. You want the network to read a **3**. Think of the pixels as 64 dials. Which ones
+# would you turn up, and which ones down? You could try them one by one, but every try is a run of the network.
 #
-# One call, `backward()`, answers for all the dials at once. The answer is called the **gradient**: for each pixel,
-# how fast the network begins to see a 3 when that pixel gets darker.
+# One call, `backward()`, answers for all the dials at once. The answer is called the **gradient**. It says for each
+# pixel: if it gets a little darker, how fast does the network begin to see a 3?
 
 # %%
 target = 3
@@ -104,15 +104,14 @@ network(pixels).softmax(0)[target].log().backward()
 plots.images(images[601], pixels.grad, titles=["the 7", f"for a {target}: red darker,\nblue lighter"])
 
 # %% [markdown]
-# **Predict.** Now each pixel moves a little in the direction its gradient says, and again, until the
+# **Predict.** Now each pixel moves a little in the direction that its gradient says, again and again, until the
 # network is 90 % sure that it reads a 3. White is 0, black is 1. How far will the pixels have moved, at
 # most?
 #
 # `0.96` · `0.64` · `0.32` · `0.16`
 #
-# Put your answer in place of the three dots, then run the cell. (Where the dots still stand you can also click an
-# answer, below the cell.) A guess counts. People who commit to an answer first see
-# more when they look, whether they were right or wrong.
+# Put your answer in place of the three dots, then run the cell. (While the dots are there, you can also click an
+# answer below the cell.) A guess counts. If you commit to an answer first, you see more when you look, right or wrong.
 
 # %%
 prediction = ...
@@ -143,19 +142,17 @@ if lab.reveal(prediction, round(moved, 2), "00.a"):
 # minutes.
 
 # %% [markdown]
-# Compare the two pictures. To you it is still a 7.
-#
 # **Play.** Change `target`, then the number in `start`, and run the cell again. Which digits turn into
 # each other easily? Then let the network draw: `start = numpy.full(64, 0.01)` is an empty sheet. With
 # `0.9999` in place of `0.9`, a `0`, a `4` and a `7` come out best.
 #
 # ## Open the machine: what is written down?
 #
-# How can one call answer for 64 dials, or for billions? It does not try them. While your code runs, autograd
-# writes down each **operation** on a tensor that was made with `requires_grad=True`. `backward()` reads
-# these notes in reverse. A formula with one dial is enough to see it.
+# How can one call answer for 64 dials, or for billions? It does not try them. It takes notes. A **tensor** is a number or a
+# table of numbers. While your code runs, autograd writes down each **operation**, such as a sum, on a tensor that was made
+# with `requires_grad=True`. Later `backward()` reads these notes in reverse. A formula with one dial is enough to see it.
 #
-# **Predict**: how many operations will it write down for the line `y = (2 * x + 1) ** 2`? `1` · `2` · `3` · `4`
+# **Predict**: how many operations will autograd write down for the line `y = (2 * x + 1) ** 2`? `1` · `2` · `3` · `4`
 
 # %%
 prediction = ...
@@ -175,15 +172,15 @@ lab.reveal(prediction, len(operations), "00.b")
 # %% [markdown]
 # ## Step through one formula
 #
-# This is the **stepper**. It shows what was written down, one step at a time. Press **Step**, or the right
-# arrow key once you have clicked into the picture. At each step look at three things.
+# This is the **stepper**. It shows what was written down, one step at a time. Press **Step**. (Once you have clicked into
+# the picture, the right arrow key does the same.) At each step look here:
 #
 # 1. **The code**: the line that is running is lit.
 # 2. **The graph**: boxes are tensors, that is, values. Ellipses are **nodes**, one for each operation. (The
-#    diamond waits for the way back; leave it for now.)
+#    diamond waits for the way back. Leave it for now.)
 # 3. **The sentence**: what just happened, with the numbers.
 #
-# Before it shows a value it asks you for it. Type your answer and press Enter.
+# Before the stepper shows a value, it asks you for it. Type your answer and press Enter.
 
 # %%
 stepper = lab.step(trace, predict="value")
@@ -201,11 +198,9 @@ stepper
 # yet, so it is empty."
 
 # %% [markdown]
-# Python works from the inside out: `2 * x`, then `+ 1`, then `** 2`. Three operations, three nodes.
-#
 # Now go the whole way, there and back, with the dial at 4. **Predict**: what is `y` there? And if `x` moves a
 # little, how many times as far does `y` move? Put two numbers in place of the dots and run the cell. Then
-# click on the value of `x` in the table at the lower right (`3 ✎`), type `4`, press Enter, and the formula
+# click on the value of `x` in the table at the lower right (`3 ✎`), type `4`, and press Enter. The formula
 # runs again. Step to the end.
 
 # %%
@@ -217,26 +212,24 @@ lab.step(formula, torch.tensor(3.0, requires_grad=True))
 x = torch.tensor(4.0, requires_grad=True)
 y = formula(x)
 y.backward()
-lab.reveal([y_at_4, times_as_far], [y, x.grad], "00.c")
 
-# %%
 nudge = 0.001
 measured = (formula(4 + nudge) - formula(4)) / nudge
-print(f"x moves by a thousandth, y by {measured:.3f} thousandths")
+if lab.reveal([y_at_4, times_as_far], [y, x.grad], "00.c"):
+    print(f"measured: x moves by a thousandth, y by {measured:.3f} thousandths")
+
+# %%
 assert operations == ["MulBackward0", "AddBackward0", "PowBackward0"]
 assert x.grad == 36
 assert f"{measured:.3f}" == "36.004"
 
 # %% [markdown]
-# The chain rule says $2 \cdot (2x + 1) \cdot 2 = 36$, autograd says 36, and the measurement says 36.004.
-# Why not 36? Notebook 01 is about that.
-#
-# > **You may think** the stepper is an animation that somebody drew of autograd.
+# > **You may think** the stepper is an animation that somebody drew.
 # >
-# > **That is not what happens.** It replays the record of your own run, made by the engine that computed
-# > your result. Other code, another picture.
+# > **That is not what happens.** It replays the record of your own run. The engine that computed your
+# > result made that record. Other code, another picture.
 # >
-# > **Here it is**: the same formula with `x` used twice.
+# > **Here it is**: the same formula, but now `x` is used twice.
 
 # %%
 with lab.record() as trace:
@@ -248,15 +241,16 @@ lab.step(trace).last()
 # %% [markdown]
 # ## How the notebooks work
 #
-# You recall something from before, **predict**, **step**, explain in your own words. Then one example is worked
-# out, one is half done, and one is all yours. The boxes with *You may think* say what most learners believe at
-# first, and what happens instead. Answer before you run, and run the cells in order. Lost? *Kernel*, then *Restart
-# Kernel and Run All Cells*. You cannot break anything: delete the file, start the lab again, and you get a fresh
-# one.
+# You recall something from before, you **predict**, you **step**, and you explain in
+# your own words. Then one example is worked out, one is half done, and one is all yours. After each answer a card says what
+# happened, and why. *You may think* is what most learners believe at first. So answer before you run, and run the cells in order.
+#
+# Are you lost? Choose *Kernel*, then *Restart Kernel and Run All Cells*. You cannot break anything: delete the file, start
+# the lab again, and you get a fresh one.
 #
 # ## Exit ticket: one more line
 #
-# From memory. `z = 5 * x - 2`: (1) How many operations are written down? (2) At `x = 3`, what is the gradient of
+# Answer from memory. `z = 5 * x - 2`: (1) How many operations are written down? (2) At `x = 3`, what is the gradient of
 # `z` with respect to `x`?
 
 # %%
@@ -272,7 +266,8 @@ lab.reveal(gradient, x.grad, "00.e")
 # %% [markdown]
 # ## The same in PyTorch
 #
-# The lab uses PyTorch's names and follows its rules, so autograd code runs there unchanged:
+# PyTorch is the library that most people train networks with. The lab uses its names and works as it does, so autograd
+# code runs there unchanged:
 #
 # ```python
 # import torch
@@ -291,11 +286,7 @@ lab.reveal(gradient, x.grad, "00.e")
 # 4. One call answers that for every dial at once.
 # 5. The stepper replays your own run. Other code, another picture.
 #
-# ```text
-# forward    x ──► 2 * x ──► + 1 ──► ** 2 ──► y
-#                   Mul  ◄── Add ◄── Pow ◄── y.backward()
-# backward   x.grad ◄┘
-# ```
+# ![Forward: x goes through a doubling, a sum and a square to y. Backward: from y the same way back to x.grad.](pictures/00.svg)
 #
 # - [Exercises 00](../exercises/00_start_here.ipynb)
 # - [Next: 01 · Nudge and measure](01_nudge_and_measure.ipynb)

@@ -18,7 +18,7 @@
 #
 # **30 minutes. You need:** notebook 00.
 #
-# Here is a program without a formula:
+# This program has no formula:
 #
 # ```python
 # guess = a
@@ -26,12 +26,11 @@
 #     guess = (guess + a / guess) / 2     # closer and closer to the square root of a
 # ```
 #
-# **How fast does the result move when `a` moves?** You can measure it, with a nudge. You will see where measuring
+# **How fast does the result move when `a` moves?** You can measure it with a nudge. You will see where measuring
 # fails, and how autograd gets along without a nudge.
 #
-# **Warm-up**, from memory. (1) How many operations does autograd record for `(x + 1) * 3`? (2) What
-# does `y` know besides its value, if it was computed from an `x` with `requires_grad=True`:
-# `"its gradient"` or `"how it was made"`?
+# **Warm-up**, from memory. (1) How many operations does autograd record for `(x + 1) * 3`? (2) `y` was computed from an
+# `x` with `requires_grad=True`. What does `y` know besides its value: `"its gradient"` or `"how it was made"`?
 
 # %%
 operations, knows = ..., ...  # fill in, then run
@@ -51,8 +50,8 @@ lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient", "01.b")
 # **For the instructor.** *Time*: 12 minutes to the two valleys, 6 for the hand calculations, 8 for stepper and
 # loop, 4 for cost and ticket.
 #
-# *Ask* `lab.classroom("M01")` before the notebook is opened. *Expect* that both numbers are said to be 6, for a
-# small enough `h` ought to be exact. Show the truth, but do not explain it: *Predict* is the same surprise, and
+# *Ask* `lab.classroom("M01")` before the notebook is opened. *Expect* that they say 6 for both: a small
+# enough `h` must be exact, they think. Show the truth, but do not explain it: *Predict* is the same surprise, and
 # the picture after it is the explanation.
 #
 # *Short of time*: leave out *Modify*; exercise 01.1 asks for the best nudge as well.
@@ -61,7 +60,8 @@ lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient", "01.b")
 # ## A derivative is something you can measure
 #
 # Turn a dial a little and watch the needle. If the needle moves twelve times as far as the dial, the
-# derivative is 12. You need no formula for that, only a nudge `h` and two runs of the program:
+# **derivative** is 12. It is also called the slope. You need no formula for it, only a nudge `h`, and a run of the program
+# before and after it:
 
 
 # %%
@@ -96,12 +96,11 @@ def error(h):
 
 
 best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
-lab.reveal(prediction, best, "01.c")
+answered = lab.reveal(prediction, best, "01.c")
 
 # %% [markdown]
-# With `1e-16` the measured slope is 0: `2 + 1e-16` *is* 2. The nudge is lost, and nothing moves. Look at all sizes
-# at once. Before you run the cell, draw the curve you expect on paper: the error over `h`, both on logarithmic
-# scales.
+# Now look at all sizes at once, when you have answered. Before you run the cell, draw the curve that you expect on paper:
+# the error over `h`, both on logarithmic scales.
 
 # %%
 from autograd_lab.course import plots
@@ -116,7 +115,8 @@ errors = {
     method.__name__: [max(abs(method(f, 2.0, h) - 12), 1e-13) for h in sizes]
     for method in (forward_difference, central_difference)
 }
-plots.curves(errors, x=sizes, xlabel="nudge h", ylabel="error", log="xy")
+if answered:
+    plots.curves(errors, x=sizes, xlabel="nudge h", ylabel="error", log="xy")
 assert best == 1e-8
 assert forward_difference(f, 2.0, 1e-16) == 0
 
@@ -131,21 +131,21 @@ assert forward_difference(f, 2.0, 1e-16) == 0
 # *Stop at* the left slope: it is ragged, the right one is straight. Bending is lawful, rounding is not.
 
 # %% [markdown]
-# Two valleys. Two things go wrong, and they pull in opposite directions.
+# The plot has two valleys. Two things go wrong, and they pull in opposite directions.
 #
 # - **On the right** the nudge is too large. The curve bends between `x` and `x + h`, and you measure the slope
-#   somewhere in between. Halve `h`, and the error halves.
+#   somewhere in between. Halve `h`, and you halve the error.
 # - **On the left** the nudge is too small. `f(x + h)` and `f(x)` agree in nearly all their digits, and
-#   the subtraction throws those away. Mostly rounding is left, and you divide it by `h`.
+#   the subtraction throws those away. What is left is mostly rounding, and you divide it by `h`.
 #
 # The second curve, `central_difference`, looks to both sides of `x`. The bend to the left and the bend to
-# the right cancel, so its error falls with the *square* of `h`, and its valley is deeper. Say in one
-# sentence why its lowest point lies further to the right.
+# the right cancel. So its error falls with the *square* of `h`, and its valley is deeper. Why does its lowest point lie
+# further to the right? Say it in one sentence.
 #
 # **Worked.** The forward difference of $x^2$ at 3 with `h = 0.5` is $(3.5^2 - 3^2) / 0.5 = 6.5$. The slope is 6.
 #
 # **Half done.** With `h = 0.1`, what does each method say for $x^2$ at 3? Expand $(3 + h)^2$ and
-# $(3 - h)^2$ by hand. **All yours:** and for $x^3$ at 2, the central difference with `h = 0.1`?
+# $(3 - h)^2$ by hand. **All yours:** what does the central difference say for $x^3$ at 2, with `h = 0.1`?
 
 # %%
 square_forward, square_central, cube_central = ..., ..., ...
@@ -158,7 +158,7 @@ lab.reveal(cube_central, central_difference(f, 2.0, 0.1), "01.f")
 # %% [markdown]
 # ## Step: where is the nudge?
 #
-# Now autograd, on the same $x^3$. The stepper asks before it shows. When it asks what goes to `x`, use what
+# Now let autograd do it, for the same $x^3$. The stepper asks before it shows. When it asks what goes to `x`, use what
 # you have measured. (Its last question, about `y.grad`, is one for notebook 05: press **Show me**.) And watch
 # for an `h`: where is the nudge?
 
@@ -182,15 +182,16 @@ print(x.grad)
 assert x.grad == 12
 
 # %% [markdown]
-# There is none. The node of `x**3` carries a *rule*: it takes the gradient that arrives and multiplies
+# There is none. The node of `x**3` has a **rule**. It takes the gradient that arrives and multiplies
 # it by $3x^2$, at the `x` that went through it. That gives 12, not 12 and a bit.
 #
 # > **You may think** automatic differentiation is one of the two things you know: measuring with a
 # > small `h`, or doing algebra on a formula.
 # >
-# > **That is not what happens.** It follows the run of a *program*, operation by operation, and applies
-# > one exact rule at each, with the numbers of this run. No `h`, so no valley; no formula, so nothing
-# > that could grow.
+# > **That is not what happens.** It follows the run of a *program*, operation by operation. At each one it applies
+# > one exact rule, with the numbers of this run. There is no `h`, so there is no valley. There is no formula, so nothing
+# > grows.
+# >
 # > **Here it is**, on the program from the top, the loop without a formula.
 
 
@@ -212,9 +213,8 @@ assert operations == 18
 
 # %% [markdown]
 # Calculus says $\frac{1}{2\sqrt{2}} = 0.353553390593$, and autograd's number agrees with it to the last
-# digits. The program has 18 operations, and the way back visits each of them once. Written out as *one*
-# formula, six turns of this loop are a fraction of polynomials of degree 32 and more, since every turn
-# doubles the degree.
+# digits. The program has 18 operations, and the way back visits each of them once. If you wrote the turns of this loop
+# as *one* formula, you would get a fraction of polynomials of degree 32 and more, because every turn doubles the degree.
 #
 # ## Modify: nudge the square root
 #
@@ -238,8 +238,8 @@ assert 2 ** (6 - 1) == 32
 # ## What measuring costs, and what autograd costs
 #
 # The network of notebook 00 learned by changing 1480 numbers. Nudging has to move each of them by itself. **Predict**:
-# how many runs of the network does a gradient by forward differences take? And how many forward and
-# backward passes does autograd take, all in all?
+# how many runs of the network does a gradient by forward differences take? And autograd: how many passes does it take,
+# forward and backward counted together?
 
 # %%
 runs, passes = ..., ...
@@ -253,7 +253,7 @@ with lab.record() as trace:  # from a number to its gradient
 lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trace), "01.i")
 
 # %% [markdown]
-# This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact, but it does
+# This is why nobody trains by nudging, and why everybody *tests* by nudging. It is slow and not exact, but it does
 # not trust the rules, so it finds a wrong one. `torch.autograd.gradcheck` nudges for you.
 #
 # ## Exit ticket: what went wrong?
@@ -285,21 +285,12 @@ lab.reveal(runs, inputs * len(sides), "01.k")
 # ## In five lines
 #
 # 1. A derivative says how many times as far the result moves as the dial.
-# 2. Nudge too far, and the curve bends. Nudge too little, and the digits are lost.
+# 2. A nudge can be too large or too small. Each goes wrong in its own way.
 # 3. A central difference looks to both sides, so it is more exact.
 # 4. Autograd does not nudge. It applies one exact rule for each operation that ran.
 # 5. So train with autograd, and test it with a nudge.
 #
-# ```text
-# error
-#   │ ╲  rounding         bending ╱
-#   │   ╲                        ╱
-#   │     ╲___               ___╱
-#   │         ╲____     ____╱
-#   │              ╲___╱
-#   └────────────────────────────── h
-#     tiny         best       large
-# ```
+# ![The error over the size of the nudge: a valley. On its left wall the digits run out, on its right wall the curve bends.](pictures/01.svg)
 #
 # - [Exercises 01](../exercises/01_nudge_and_measure.ipynb)
 # - [Next: 02 · Forward builds the graph](02_forward_builds_the_graph.ipynb)

@@ -18,11 +18,11 @@
 #
 # **40 minutes. You need:** notebooks 00 and 01.
 #
-# You never draw a graph, and still `backward()` walks through one, also when your code has loops and branches. **When is
-# that graph made: while your code runs, or when you call `backward`?** And what of your code is not in it?
+# You never draw a graph. Still `backward()` walks through one, even when your code has loops and branches. **When is
+# that graph made: while your code runs, or when you call `backward`?** And which parts of your code are not in it?
 #
-# **Warm-up**, from memory. (1) `y = (2 * x + 1) ** 2`: what is the name of `y.grad_fn`? (2) Nudge `x`
-# from `3` to `3.001`: by how much does `x * x` grow, to three decimals?
+# **Warm-up**, from memory. (1) `y = (2 * x + 1) ** 2`: what is the name of the node that `y` came from? (Write it as the
+# stepper shows it.) (2) Nudge `x` from `3` to `3.001`: by how much does `x * x` grow, to three decimals?
 
 # %%
 name, growth = ..., ...  # fill in, then run
@@ -37,7 +37,7 @@ lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name(), "02.a")
 lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3), "02.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 10 minutes to the first refutation, 15 for stepper and edges, 7 for what leaves
+# **For the instructor.** *Time*: 10 minutes to *Step*, 15 for stepper and edges, 7 for what leaves
 # no record, 8 for loop, *Make* and ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M02")` in place of *Predict*, `lab.classroom("M03")` and `lab.classroom("M04")` after
@@ -50,37 +50,30 @@ lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3), "02.b")
 # %% [markdown]
 # ## Predict: what is there before `backward`?
 #
-# Below, `a` requires a gradient. The cell computes `b = a * a`. It does **not** call `backward`. What
-# is `b.grad_fn` afterwards?
+# The attribute `grad_fn` of a tensor is the node that the tensor came from, if there is one. Below, `a` requires a gradient.
+# The cell computes `b = a * a`. It does **not** call `backward`. What is `b.grad_fn` afterwards?
 #
 # `"None"` · `"MulBackward0"` · `"AccumulateGrad"` · `"an error"`
 
 # %%
 prediction = ...
 
-# %%
 a = torch.tensor(3.0, requires_grad=True)
 b = a * a
-lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None", "02.c")
+answered = lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None", "02.c")
 
 # %% [markdown]
-# > **You may think** the graph is built by `backward()`.
-# >
-# > **That is not what happens.** Every operation records itself *while it runs forward*. `backward()` only walks
-# > through what is already there. (You may read that anomaly mode keeps the history. It does not: it is off, and it
-# > only adds checks.)
-# >
-# > **Here it is**: the graph of `b`, with no `backward` anywhere.
+# The next cell draws `b`, and waits for your answer: run it again then.
 
 # %%
 assert b.grad_fn.name() == "MulBackward0"
 assert not torch.is_anomaly_enabled()
-lab.draw(b, params={"a": a})
+lab.draw(b, params={"a": a}) if answered else None
 
 # %% [markdown]
 # ## Step: which node does a line leave?
 #
-# Three lines now. `k` is a plain number in a tensor: nobody asked for its gradient. Step slowly. For
+# Now there are three lines. `k` is a plain number in a tensor: nobody asked for its gradient. Step slowly. For
 # each line, say before you press **Step**: which node will appear, and what will it be connected to?
 
 # %%
@@ -104,14 +97,15 @@ lab.step(trace)
 # shows here; let them print `next_functions`.
 
 # %% [markdown]
-# **The words.** An operation leaves a **node**, and the result's `grad_fn` points to it. A node has one
-# **edge** for each operand. It leads to the node that made this operand: the way a gradient will
-# travel. A tensor that no recorded operation made is a **leaf**. If it requires a gradient, its edge
-# ends in a small node called `AccumulateGrad`, the mailbox of that leaf.
+# **The words.** An operation leaves a **node**, and the result's `grad_fn` is this node. A node has one
+# **edge** for each operand. The edge leads back, to the node that made the operand: a gradient will travel along it.
+# A tensor that no recorded operation made is a **leaf**. If a leaf requires a gradient, its edge
+# ends in a small node called `AccumulateGrad`. It is the **mailbox** of that leaf,
+# also called its **accumulator**. What an operation made has a **history**: all the nodes behind it. A leaf has none.
 #
 # Some pages draw it the other way round, with operations as edges between tensors. In PyTorch an
-# operation is a node, and Python shows its edges as `next_functions`: pairs of (node, which output of
-# that node).
+# operation is a node. Python shows its edges as `next_functions`: pairs of a node and the number of
+# its output.
 #
 # **Worked example**: the edges of `d = c + a`.
 
@@ -141,16 +135,7 @@ lab.reveal(both_of_square, edges(a * a), "02.e")
 lab.reveal(both_of_difference, edges(k - b), "02.f")
 
 # %% [markdown]
-# > **You may think** the constant `k` gets an `AccumulateGrad` too, and a gradient of zero.
-# >
-# > **That is not what happens.** Nobody needs its gradient, so its edge is `(None, 0)`: a dead end.
-# > Nothing will be computed for it, and `k.grad` stays `None`.
-#
-# > **You may think** each use of a leaf has a mailbox of its own.
-# >
-# > **That is not what happens.** Both edges of `a * a` end in the *same* `AccumulateGrad`. That is how
-# > two messages will meet.
-# > **Here it is**, for both.
+# Do both edges of `a * a` lead to the same node? Ask Python:
 
 # %%
 b = a * a
@@ -179,16 +164,12 @@ x.requires_grad_()
 lab.reveal(prediction, y.requires_grad, "02.g")
 
 # %% [markdown]
-# > **You may think** that `requires_grad_()` also reaches what was computed earlier.
-# >
-# > **That is not what happens.** When `x * x` ran, no operand required a gradient, so nothing was
-# > recorded. What was not recorded cannot be found later. Compute `y` again.
-#
 # > **You may think** any tensor can require a gradient.
 # >
 # > **That is not what happens.** A gradient asks for a *small* change, and between two integers there
 # > is none.
-# > **Here it is**, for both.
+# >
+# > **Here it is**: an integer tensor that asks for a gradient.
 
 # %%
 assert y.grad_fn is None
@@ -200,7 +181,7 @@ with lab.expect(RuntimeError, "floating point"):
 # %% [markdown]
 # ## The code that runs is the graph
 #
-# `if` and `while` leave no nodes. They decide which operations run, and these are recorded. So each
+# `if` and `while` leave no nodes. They decide which operations run, and those are recorded. So each
 # call can build another graph. **Predict**: how many multiplications does `grow` record for `2`, and
 # how many for `20`?
 #
@@ -222,17 +203,14 @@ with lab.record() as long:
 with lab.record() as short:
     grow(torch.tensor(20.0, requires_grad=True))
 counts = [sum(node["op"] == "mul" for node in trace.nodes) for trace in (long, short)]
-lab.reveal(prediction, counts, "02.h")
-
-# %% [markdown]
-# From 2 the loop runs three times and ends at 54. The comparison `x < 50` gave a truth value, which has
-# no gradient, so it is not in the graph. Three multiplications by 3 also mean a gradient of 27.
+answered = lab.reveal(prediction, counts, "02.h")
 
 # %%
 start = torch.tensor(2.0, requires_grad=True)
 result = grow(start)
 result.backward()
-print(result.item(), start.grad)
+if answered:
+    print("from 2:", result.item(), "with the gradient", start.grad)
 assert counts == [3, 1]
 assert result.item() == 54
 assert start.grad == 27
@@ -240,8 +218,8 @@ assert start.grad == 27
 # %% [markdown]
 # ## Make: write code for a given graph
 #
-# Here is a printer of graphs. It walks over *nodes*. (A version found on many pages walks over tensors
-# and asks each node for its `grad_fn`. A node has none.) Change the last line until it prints this:
+# Here is a printer of graphs. It walks from node to node. (On many pages you find one that walks from tensor to tensor
+# and asks each *node* for its `grad_fn`. A node has none.) Change the last line until it prints this:
 #
 # ```
 # AddBackward0
@@ -297,9 +275,9 @@ lab.reveal(two_edges, edges(r), "02.j")
 # import torch
 #
 # a, k = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0)
-# c = (a * a) * k
-# print(c.grad_fn)                    # <MulBackward0 object at ...>
-# print(c.grad_fn.next_functions)     # ((<MulBackward0 object at ...>, 0), (None, 0))
+# d = (a + 1) * k + a
+# print(d.grad_fn)                    # <AddBackward0 object at ...>
+# print(d.grad_fn.next_functions)     # ((<MulBackward0 object at ...>, 0), (<AccumulateGrad object at ...>, 0))
 # ```
 #
 # ## In five lines
@@ -307,15 +285,10 @@ lab.reveal(two_edges, edges(r), "02.j")
 # 1. An operation records itself while it runs. `backward()` builds nothing.
 # 2. An operation is a node. Its edges lead back, to the nodes that made its operands.
 # 3. A leaf that requires a gradient has one mailbox, `AccumulateGrad`, however often you use it.
-# 4. A constant is a dead end: `(None, 0)`.
+# 4. An edge to a constant is a dead end: there is nothing to send.
 # 5. Loops and branches leave no nodes. Only the operations that ran are in the graph.
 #
-# ```text
-# d = c + a     Add ──► Mul ──► Mul ══► AccumulateGrad of a
-# c = b * k      │       │       (a * a: two edges)    ▲
-# b = a * a      │       └──► None, for k              │
-#                └─────────────────────────────────────┘
-# ```
+# ![A node for each line of code: s = p + q leads to the node of p and to the mailbox of q; p = q * r leads to the mailboxes of q and of r.](pictures/02.svg)
 #
 # - [Exercises 02](../exercises/02_forward_builds_the_graph.ipynb)
 # - [Next: 03 · One node, one rule](03_one_node_one_rule.ipynb)

@@ -30,8 +30,8 @@
 # It is right on every chain, and on `a + a`. On three lines below it is **wrong**. **What does it do wrong, and what does
 # a right one do?**
 #
-# **Warm-up**, from memory. (1) In `p * q` with `p = 5` and `q = 7`, the message `2` arrives at the
-# node. Which message goes on to `p`? (2) Nudging `x` up by `0.001` moves `y` down by `0.004`. What is
+# **Warm-up**, from memory. (1) In `p * q` with `p = 5` and `q = 7`, the message `2` comes in at the
+# node. Which message goes to `p`? (2) You nudge `x` up by `0.001`, and `y` moves down by `0.004`. What is
 # the gradient, about?
 
 # %%
@@ -52,15 +52,15 @@ lab.reveal(gradient, moved / nudged, "04.b")
 # **For the instructor.** *Time*: 8 minutes to the stepper, 14 to the engine they run themselves, 14 for the three
 # engines, the one that waits and the lab's own, 7 for the network, 2 for the ticket. Each vote adds 8.
 #
-# *Ask* `lab.classroom("M06")` in place of *Predict*, `lab.classroom("M07")` before the box on a tensor used
-# twice.
+# *Ask* `lab.classroom("M06")` in place of *Predict*, `lab.classroom("M07")` before *Why not walk every
+# path?*.
 #
 # *Short of time*: leave out *The real thing*. A student who has run one pass by hand has what this notebook is for.
 
 # %% [markdown]
 # ## Predict: `b` is used twice
 #
-# Three lines, at `a = 2`. `b` is used twice: by `c`, and again by `loss`. What is `a.grad`
+# Here are three lines, at `a = 2`. `b` is used by `c`, and again by `loss`. What is `a.grad`
 # after `loss.backward()`?
 #
 # `0` · `48` · `96` · `144`
@@ -99,17 +99,11 @@ lab.step(trace, predict="grad")
 # the whole sum, and the sum is not there yet."
 
 # %%
-lab.reveal(prediction, a.grad, "04.c")
+answered = lab.reveal(prediction, a.grad, "04.c")
 assert a.grad == 96
 
 # %% [markdown]
-# The node of `b` has two users, so it waits for two messages. The first, 12, comes straight from the
-# product. The other goes through `c`: it is 4 there, and 3 times 4 is 12 again. The node
-# runs when both are in, summed to 24. It sends 48 to each of its operands. Both are `a`, so
-# `a.grad` is 96.
-#
-# That is the chain rule over **all paths**, each sum finished before it travels on. Say in one sentence
-# what would go wrong if the node of `b` ran as soon as the first 12 arrived.
+# Say in one sentence what would go wrong if the node of `b` ran as soon as its first message arrived.
 #
 # **Worked example.** A node is a function: one message in, one message out per edge. So you can be the engine.
 
@@ -129,7 +123,7 @@ assert (left, right, left + right) == (48, 48, 96)
 #
 # **All yours.** `u = a * 5`, `s = u + a` and `v = s * u`, at `a = 3`, and **you are the engine**. In this
 # stepper no node runs unless you say so. Press **Go to the question**, choose the next node, type the messages
-# it sends.
+# that it sends.
 
 # %%
 half = [..., ...]  # what the node of u sends in all, and a.grad
@@ -152,7 +146,8 @@ lab.step(mine, mode="engine")
 # %% [markdown]
 # ## Three engines that do not wait
 #
-# Each is right on some small graph. On ours they give `0`, `48` and `144`. **Read, then predict**: which gives which?
+# Here are three engines that do not wait. Each is right on some small graph. On ours they give `0`, `48` and `144`.
+# **Read, then predict**: which engine gives which number?
 
 
 # %%
@@ -214,17 +209,12 @@ lab.reveal(prediction, wrong, "04.e")
 # them on one."
 
 # %% [markdown]
-# > **You may think** recursion from the output is enough, in any order.
-# >
-# > **That is not what happens**, because what a node sends depends on its *whole* sum. `resend` sends
-# > the first 12 on twice, alone and again inside the 24: 144. `visit_once` sends it before the second
-# > arrives: 48. `children_first` asks `b` before anything has reached it: 0.
-# >
-# > **Here it is**, side by side: our engine, and one that runs a node at its first message. The button
-# > **difference** with the arrow down leads to where they part.
+# Compare our engine with one that runs a node at its first message. The button
+# **difference** with the arrow down leads to the place where they part.
 #
-# Now an engine that waits: it counts how many messages each node will get. **Predict** the
-# counts for the nodes of `b` and `c`, and for the accumulator of `a`.
+# Then write an engine that waits. It first counts how many messages each node will get. **Predict** the
+# counts for the nodes of `b` and `c`, and for the mailbox of `a`. Then it starts with the message 1 at the
+# loss, the **seed**.
 
 
 # %%
@@ -262,7 +252,8 @@ total, ready = {loss.grad_fn: torch.tensor(1.0)}, [loss.grad_fn]  # seed
 
 while ready:
     node = ready.pop()
-    print(f"{names[node]:4} runs with {total[node]:g}")
+    if answered:  # it would tell you
+        print(f"{names[node]:4} runs with {total[node]:g}")
     for child, message in messages(node, total[node]):  # apply the rule
         total[child] = total.get(child, 0) + message  # deliver
         waiting[child] -= 1  # one message fewer to wait for
@@ -274,24 +265,24 @@ assert total[accumulator] == 96
 lab.step(trace)
 
 # %% [markdown]
-# This loop is the heart of PyTorch's engine, and of this lab's: **dependency counts** and a **ready
-# queue**. Both add one rule: of several ready nodes, the one made last runs first, except that an
-# accumulator runs before all others.
+# This loop is the heart of PyTorch's engine, and of this lab's: **dependency counts** say how many messages a node still
+# waits for, and the **ready queue** holds the nodes that wait for none. Both engines add one rule. If several nodes are
+# ready, the one that was made last runs first. Only an accumulator runs before all others.
 #
 # Watch the lab's own loop: in the stepper above press **backward**, the tab **engine**, then **Step**. The marked
-# line has just run; above it are `ready`, `deps` (your `waiting`) and `buffers` (your `total`). Before
+# line has just run. Above it are `ready`, `deps` (your `waiting`) and `buffers` (your `total`). Before
 # `heappop`, **predict** the node.
 #
-# > **You may think** a tensor used twice keeps the last gradient that arrives.
+# > **You may think** a tensor that is used again keeps the last gradient that arrives.
 # >
-# > **That is not what happens.** Both edges lead to the same node, and messages to one node are added.
-# > **Here it is.**
+# > **That is not what happens.** Both edges lead to the same node, and that adds up its messages. **Here it is**, in the
+# > next cell.
 #
 # ## Why not walk every path?
 #
-# Multiply the local derivatives along each path, and add up: you get the gradient, too. `lab.graph(loss)` lets
-# networkx list the paths. **Predict**, for ten squarings in a row: how many paths? How many edges does a reverse
-# pass touch?
+# Multiply the local derivatives along each path, and add up the paths: that gives the gradient, too. `lab.graph(loss)` lets
+# the library networkx list the paths. **Predict**, for ten squarings in a row: how many paths are there? And how many edges
+# does a backward pass touch?
 
 # %%
 import math
@@ -333,14 +324,12 @@ print("the same as backward():", total[0] == first.grad.item())
 lab.reveal(prediction, [len(list(walk(graph))), touched], "04.g")
 
 # %% [markdown]
-# Each squaring doubles the paths and adds two edges. A pass that waits touches each edge **once**: paths
-# that meet travel on as one sum.
-#
 # ## The real thing: a network reads digits
 #
-# Five handwritten digits go into a network of two layers. Ten scores come out for each.
+# Five handwritten digits go into a network of two layers. Each layer multiplies by a matrix of weights, `W`, and adds a
+# **bias**, `b`. For each digit the network gives ten scores.
 #
-# **Predict** in the second cell which parameter gets its `.grad` first. Then step, node by node with *Page Down*,
+# **Predict** in the second cell which tensor gets its `.grad` first. Then step, node by node with *Page Down*,
 # and at each node compare the shapes of gradient and tensor.
 
 # %%
@@ -380,11 +369,11 @@ assert (x @ W1).grad_fn.next_functions[0] == (None, 0)  # for the images nothing
 lab.step(trace)
 
 # %% [markdown]
-# Eleven nodes, and each is a rule you could apply by hand: seven operations, four accumulators. The
-# last bias is nearest to the loss, so `b2` comes first and `W1` last. The edge to `x` is a dead end.
+# The graph has eleven nodes: seven operations and four accumulators. You could apply the rule of each by hand. The edge to
+# `x` is a dead end.
 #
-# Now let it learn, from 1400 images. Each turn builds a new graph, walks backward, and moves each parameter against
-# its gradient. At least 95 % of 397 new images must be right.
+# Now let the network learn, from 1400 images. Each turn builds a new graph, walks backward, and moves the weights and
+# biases, its **parameters**, against their gradients. At least 95 % of 397 new images must be right.
 
 # %%
 assert len(trace.nodes) == 11
@@ -427,28 +416,23 @@ lab.reveal(left_by_children_first, total[accumulator], "04.j")
 # ```python
 # import torch
 #
-# a = torch.tensor(2.0, requires_grad=True)
+# a = torch.tensor(3.0, requires_grad=True)
 # b = a * a
 # c = b * 3
 # (b * c).backward()
-# print(a.grad)                          # tensor(96.)
-# print(b.grad_fn(torch.tensor(24.0)))   # RuntimeError: its saved values are freed (notebook 06)
+# print(a.grad)                          # tensor(324.)
+# print(b.grad_fn(torch.tensor(54.0)))   # RuntimeError: its saved values are freed (notebook 06)
 # ```
 #
 # ## In five lines
 #
-# 1. A node that is used twice gets two messages, and adds them.
+# 1. A node gets a message from each use of its output, and adds them.
 # 2. What it sends depends on the whole sum. So it waits, and runs once.
 # 3. Count the messages first. A node is ready when its last one has come.
-# 4. All paths together give the same number, but paths double where edges only add up.
+# 4. There can be far more paths than edges. A pass that waits needs each edge once.
 # 5. Three lines or a network: the loop is the same.
 #
-# ```text
-#             12                  24 in, 48 + 48 out
-#    loss ──────────────────► b ═══════► a        a.grad = 96
-#      │                      ▲
-#      └── 4 ──► c ─── 12 ────┘
-# ```
+# ![From the loss one message goes straight to the node of b, and one through c. The node of b waits until all have come, adds them, and sends the sum on to a.](pictures/04.svg)
 #
 # - [Exercises 04](../exercises/04_backward_node_by_node.ipynb)
 # - [Next: 05 · Who keeps a gradient?](05_who_keeps_a_gradient.ipynb)

@@ -24,13 +24,14 @@
 # for x, y in batches:
 #     loss = (model(x) - y) ** 2
 #     loss.backward()
-#     optimizer.step()
+#     optimizer.step()     # moves the parameters
 # ```
 #
-# **Which line is missing, and who keeps what it should throw away?**
+# The **optimizer** moves the parameters against their gradients. **Which line is missing, and who keeps what it should
+# throw away?**
 #
 # **Warm-up**, from memory. (1) `y = a * 5 + a * 2`: what is `a.grad` after `y.backward()`? (2) In
-# `a * k`, the constant `k` does not require grad. What is `k.grad` after backward: `"0"` or `"None"`?
+# `a * k`, the constant `k` does not require a gradient. What is `k.grad` after backward: `"0"` or `"None"`?
 
 # %%
 grad_of_a, grad_of_k = ..., ...  # fill in, then run
@@ -48,7 +49,7 @@ lab.reveal(grad_of_a, a.grad, "05.a")
 lab.reveal(grad_of_k, str(k.grad), "05.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 9 minutes to the first refutation, 7 for leaves, 10 for *Twice*, 9 for the rest.
+# **For the instructor.** *Time*: 9 minutes to the hook, 7 for leaves, 10 for *Twice*, 9 for the rest.
 # Each vote adds 8.
 #
 # *Ask* `lab.classroom("M08")` before *Predict*, `lab.classroom("M09")` before *What is a leaf?*,
@@ -60,7 +61,7 @@ lab.reveal(grad_of_k, str(k.grad), "05.b")
 # %% [markdown]
 # ## Predict: who keeps a gradient?
 #
-# Three tensors in a row. Backward computes a gradient at each of them. After `loss.backward()`, **which of
+# Here are three tensors in a row. Backward computes a gradient at each of them. After `loss.backward()`, **which of
 # them have a `.grad`?** Answer with a list of names.
 #
 # `["x"]` · `["x", "h"]` · `["x", "h", "loss"]`
@@ -78,7 +79,7 @@ with lab.record() as trace:
 # ## Step: what becomes of the sum at `h`?
 #
 # Step first, and reveal the answer afterwards. The stepper stops where it wants a number from you: type it,
-# press **Commit**, then **Next question**. Watch the sum that arrives at the node of `h`, and the **leaf table** at
+# press **Commit**, then **Next question**. Watch the sum that arrives at the node of `h`, and watch the **leaf table** at
 # the lower right. Is that sum kept anywhere?
 
 # %%
@@ -104,14 +105,8 @@ assert kept == ["x"]
 assert x.grad == 24
 
 # %% [markdown]
-# > **You may think** every tensor has a `.grad` after backward.
-# >
-# > **That is not what happens.** The gradient of `h` *was* there, 12. It arrived at its node, which used it and
-# > dropped it. Only a **leaf** that requires grad has an accumulator that keeps it. In training, everything in
-# > between would fill the memory for nothing.
-# >
-# > **Here it is**, if you ask beforehand. `retain_grad` keeps it; a **hook** is a function of yours that is
-# > called with the gradient as it passes.
+# If you want the gradient of another tensor, ask before backward. `retain_grad` keeps it. A **hook** is a function of yours
+# that is called with the gradient as it passes.
 
 # %%
 x = torch.tensor(3.0, requires_grad=True)
@@ -126,7 +121,8 @@ assert h.grad == 12
 # %% [markdown]
 # ## What is a leaf?
 #
-# **Predict** for each line: is the result a leaf? `w` requires grad, `k` does not.
+# Notebook 02 gave you the word: a leaf has **no history**. **Predict** for each line: is the result a leaf? `w` requires a
+# gradient, `k` does not. (`w.detach()` is a tensor with the value of `w`, but cut off from its history.)
 
 # %%
 leaves = {"w": ..., "k": ..., "w * 1": ..., "k * 1": ..., "w.detach()": ...}  # True or False
@@ -137,13 +133,8 @@ truth = {"w": w, "k": k, "w * 1": w * 1, "k * 1": k * 1, "w.detach()": w.detach(
 lab.reveal(leaves, {name: tensor.is_leaf for name, tensor in truth.items()}, "05.d")
 
 # %% [markdown]
-# > **You may think** a leaf is a tensor that requires grad, or one that you made yourself.
-# >
-# > **That is not what happens.** A leaf is a tensor with **no history**: no recorded operation made it.
-# > An operation made `k * 1`, but none of its operands requires grad, so nothing was recorded: it is a leaf.
-# > `w * 1` was recorded: it is not a leaf, although it requires grad.
-# >
-# > **Here it is**, where it hurts. Somebody scales a new parameter, to start with small numbers:
+# Here is where it hurts. Somebody scales a new parameter, to start with small numbers. In the first try the line
+# that asks for the gradient comes after the scaling, in the second before:
 
 # %%
 with lab.record():
@@ -166,8 +157,8 @@ lab.why(bad)
 # %% [markdown]
 # ## Twice: what does a second backward do?
 #
-# Now a question about training. `x` is 3, the loss is `x * x`, and its gradient is 6. We compute the loss and
-# call backward, and do the same again. **Predict** `x.grad` after the first and after the second time.
+# Now a question about training. `x` is 3, and the loss is `x * x`. We compute the loss and
+# call backward, and then we do the same again. **Predict** `x.grad` after the first and after the second time.
 
 # %%
 prediction = [..., ...]
@@ -182,34 +173,28 @@ with lab.record() as trace:
 lab.reveal(prediction, seen, "05.e")
 
 # %% [markdown]
-# > **You may think** a second backward overwrites `.grad`.
-# >
-# > **That is not what happens.** An accumulator *adds*. Within one pass, messages that meet are added; and the
-# > mailbox of a leaf goes on adding from one pass to the next, until somebody empties it.
-# >
-# > **Here it is**. The stepper opens at the second *accumulate*: read old + new, then press `←` until
-# > you find the first.
+# Step through both passes. At each *accumulate* read old + new.
 
 # %%
 assert seen == [6, 12]
-accumulate = [k for k, event in enumerate(trace, start=1) if event["k"] == "accumulate"]
-lab.step(trace).goto(accumulate[1])
+lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Stop at* two places and compare: step 13 of 33, where 3 meets 3 *within* one pass, and
 # step 32 of 33, where 6 meets 6 from *two* passes.
 #
-# *Expect* that the two are taken for one thing, or that `zero_grad` is thought to prevent the first. The sentence
+# *Expect* that they take the two for one thing, or think that `zero_grad` prevents the first. The sentence
 # that helps: "The first sum is the chain rule. The second is a habit of the mailbox, and you may empty it."
 
 # %% [markdown]
-# Adding is useful: you can gather the gradients of four small batches before one update. If you do not want it,
-# clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
+# The mailbox goes on from pass to pass, and that is useful: if the data come in **batches**, a few examples each, you
+# can gather the gradients of four batches before one update. If you do not want it, clear before each backward:
+# `x.grad = None`, or `optimizer.zero_grad()`.
 #
 # **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
-# turn is 4. After the first turn `.grad` holds 4; what does it hold after the second and the third?
+# turn is 4. After the first turn `.grad` holds 4. What does it hold after the second and the third?
 #
-# **All yours.** The loss is `x * x * x`, at `x = 2`. Backward, clear, and backward of a new loss again: what
+# **All yours.** The loss is `x * x * x`, at `x = 2`. Call backward, clear, and call backward of a new loss again. What
 # does `.grad` hold at the end?
 
 # %%
@@ -231,7 +216,7 @@ lab.reveal(yours, x.grad, "05.g")
 # %% [markdown]
 # ## None is not zero
 #
-# Three parameters. The loss uses `a`, it uses `b` times zero, and it does not use `c`. **Predict** the three
+# Here are three parameters. The loss uses `a`, it uses `b` times zero, and it does not use `c`. **Predict** the three
 # gradients: a number, or `"None"`.
 
 # %%
@@ -241,26 +226,20 @@ a, b, c = (torch.tensor(v, requires_grad=True) for v in (1.0, 2.0, 3.0))
 with lab.record():
     loss = a * 4 + b * 0
     loss.backward()
-lab.reveal(prediction, [a.grad, b.grad, str(c.grad)], "05.h")
+answered = lab.reveal(prediction, [a.grad, b.grad, str(c.grad)], "05.h")
 
 # %% [markdown]
-# > **You may think** no gradient and a gradient of zero are the same.
-# >
-# > **That is not what happens.** Zero is a *result*: a path was there, and its factors multiplied to 0. `None`
-# > says that no path was there, or that nobody has called backward. An optimizer moves a parameter with
-# > gradient zero (by its momentum, by weight decay) and skips one with `None`.
-# >
-# > **Here it is**: two reports on the same loss.
+# When you have answered, the lab reports about two of them, on the same loss:
 
 # %%
 assert (a.grad, b.grad, c.grad) == (4, 0, None)
-print(lab.why(b, loss))
-print(lab.why(c, loss))
+if answered:
+    print(lab.why(b, loss), lab.why(c, loss), sep="\n")
 
 # %% [markdown]
 # ## Modify: `retain_grad`, but too late
 #
-# Earlier, `retain_grad` was called before backward. Below it is called after.
+# Before, `retain_grad` was called before backward. Below it is called after backward.
 # **Predict** `h.grad`, then move the line up to where it helps.
 
 # %%
@@ -275,8 +254,8 @@ lab.reveal(prediction, str(h.grad), "05.i")
 # %% [markdown]
 # ## Exit ticket: leaves and sums
 #
-# (1) `p = torch.tensor(2.0, requires_grad=True).double()`: is `p` a leaf? (2) A loop of ten turns without
-# clearing, the gradient is always 3: what does `.grad` hold at the end?
+# (1) `p = torch.tensor(2.0, requires_grad=True).double()`: is `p` a leaf? (2) A loop of ten turns never clears, and the
+# gradient is always 3. What does `.grad` hold at the end?
 
 # %%
 is_leaf, held = ..., ...
@@ -294,27 +273,22 @@ lab.reveal(held, x.grad, "05.k")
 # ```python
 # import torch
 #
-# x = torch.tensor(3.0, requires_grad=True)
+# x = torch.tensor(5.0, requires_grad=True)
 # h = x * 2
 # h.retain_grad()
 # (h * h).backward()
-# print(x.grad, h.grad)    # tensor(24.) tensor(12.)
+# print(x.grad, h.grad)    # tensor(40.) tensor(20.)
 # ```
 #
 # ## In five lines
 #
-# 1. A leaf is a tensor that no recorded operation made.
-# 2. Backward computes a gradient at every node, and keeps it only at leaves that require grad.
-# 3. Do you want another one? Call `h.retain_grad()` before backward.
-# 4. `.grad` goes on adding from pass to pass, until you clear it.
-# 5. `None` says that no path was there. Zero says that a path was there, and multiplied to 0.
+# 1. A leaf is a tensor without history.
+# 2. Backward computes a gradient at every node. Somebody has to keep it, or it is dropped.
+# 3. Do you want that of a tensor in between? Call `h.retain_grad()` before backward.
+# 4. `.grad` goes on from pass to pass, until you clear it.
+# 5. `None` is not zero: ask whether there was a path.
 #
-# ```text
-# in one pass                    in two passes
-#    6 ──┐                           6 ──┐
-#        + ──► 12 at h: dropped          + ──► 12 in x.grad: kept,
-#    6 ──┘                           6 ──┘     until you clear it
-# ```
+# ![Within one pass, messages meet at a node, and their sum is used and dropped. At the mailbox of a leaf the sum stays, and the next pass adds to it.](pictures/05.svg)
 #
 # - [Exercises 05](../exercises/05_who_keeps_a_gradient.ipynb)
 # - [Next: 06 · What the graph remembers](06_what_the_graph_remembers.ipynb)

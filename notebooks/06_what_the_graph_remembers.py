@@ -18,7 +18,7 @@
 #
 # **35 minutes. You need:** notebooks 03 and 05.
 #
-# A network reads a sequence and carries a state `h` from word to word:
+# A network reads a sequence, word by word. It carries a number `h`, its *state*, from word to word:
 #
 # ```python
 # for x in sequence:
@@ -49,7 +49,7 @@ saver = next(name for name in results if hasattr(results[name].grad_fn, "_saved_
 lab.reveal(remembers, saver, "06.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 10 minutes to the first refutation, 7 for *Who saves what?*, 9 for the three
+# **For the instructor.** *Time*: 10 minutes to the edges, 7 for *Who saves what?*, 9 for the three
 # switches, 7 for *The charm*, 2 for the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M12")` in place of *Predict*, `lab.classroom("M13")` before *Three switches with similar
@@ -60,8 +60,8 @@ lab.reveal(remembers, saver, "06.b")
 # %% [markdown]
 # ## Predict: which second call fails?
 #
-# Two programs. Each computes `y` from `a = 3` and calls `y.backward()` **twice**: one with `y = a + a`, the sum, one
-# with `y = a * a`, the product. Which of them fails at the second call: `"sum"`, `"product"`, `"both"` or
+# Here are two programs. Each computes `y` from `a = 3` and calls `y.backward()` **twice**. One has `y = a + a`, the sum. The
+# other has `y = a * a`, the product. Which of them fails at the second call: `"sum"`, `"product"`, `"both"` or
 # `"neither"`?
 
 # %%
@@ -85,7 +85,7 @@ with lab.record() as trace:
 # %% [markdown]
 # ## Step: what is saved, and when is it gone?
 #
-# The stepper has all four calls. Before each it asks: does it raise an error? Answer, and go on with **Step**.
+# The stepper has all four calls. Before each call it asks: will there be an error? Answer, and go on with **Step**.
 # Watch the line **Saved**: when does something appear there, and when is it gone? At the last step, read why
 # the engine stops.
 
@@ -105,16 +105,8 @@ lab.reveal(prediction, failed[0] if len(failed) == 1 else "both" if failed else 
 assert failed == ["product"]
 
 # %% [markdown]
-# The rule of a product needs both factors, so the node saves them when it is made. After it has done its
-# work, it drops them: the next turn of a training loop builds a new graph. A sum saves nothing, so nothing can be missing.
-#
-# > **You may think** calling backward twice is forbidden, and `retain_graph=True` is always needed.
-# >
-# > **That is not what happens.** The *graph* is still there after backward. Only the **saved values** are
-# > gone, and only a node that has some, and needs them again, can fail.
-# >
-# > **Here it is.** **Predict** how many edges the node of `y = a * a` has, at two moments: before any call of
-# > backward, and after the first.
+# What is left after a pass? **Predict** how many edges the node of `y = a * a` has, at two moments: before any call of
+# backward, and after the first call.
 
 # %%
 prediction = [..., ...]
@@ -130,8 +122,8 @@ with lab.expect(RuntimeError, "after they have already been freed"):
 # %% [markdown]
 # ## Who saves what?
 #
-# The trace knows. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
-# that does not require grad, `w` and `b` do.
+# The recorded run knows. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
+# that does not require a gradient, `w` and `b` do.
 
 # %%
 prediction = [..., ..., ..., ..., ...]  # for p, s, r, e, m
@@ -146,10 +138,10 @@ with lab.record() as trace:
     e = torch.exp(r)
     m = e * 3
 saved = [len(node["saved"]) for node in trace.nodes if node["kind"] == "op"]
-lab.reveal(prediction, saved, "06.e")
+answered = lab.reveal(prediction, saved, "06.e")
 
 # %%
-for node in trace.nodes:
+for node in trace.nodes if answered else ():
     for name, tensor, _ in node["saved"]:
         what = trace.tensors[tensor]
         print(f"{node['name']:14} saves {name:7} {what['name']}, shape {what['shape']}")
@@ -157,12 +149,7 @@ assert saved == [1, 0, 1, 1, 1]
 assert edges == [2, 2]  # above: the forward run made them, and they stay
 
 # %% [markdown]
-# One for `x @ w`, not two: `w` is not kept, because its only use would be the gradient of `x`, which nobody wants.
-# In the same way `e * 3` keeps the 3 and not `e`. What a product saves depends on **who needs a gradient**; in `a *
-# a` both factors were kept. The sum keeps nothing. `relu` and `exp` keep their *results*. That costs nothing: the
-# next operation needs them anyway.
-#
-# This is why training takes so much more memory than using a network: **every layer's values wait for
+# This is why training takes so much more memory than using a network: **the values of every layer wait for
 # the way back.**
 #
 # ## Three switches with similar names
@@ -173,12 +160,8 @@ assert edges == [2, 2]  # above: the forward run made them, and they stay
 # | `h.retain_grad()` | the **gradient** of a tensor that is not a leaf |
 # | `y.backward(create_graph=True)` | a **record of backward itself**, so that gradients can be differentiated |
 #
-# > **You may think** these three are one thing. You may even read: "to see the gradient of `h`, call
-# > `h.backward(retain_graph=True)` first".
-# > **That is not what happens.** Each keeps something different, and none can stand in for another. That call keeps no
-# > gradient of `h`, and it is one more backward: it adds to the leaves.
-# >
-# > **Here it is.** **Predict** `h.grad`, a number or `"None"`, and `a.grad`, with that call and with `retain_grad`.
+# You may read this advice: "To see the gradient of `h`, call `h.backward(retain_graph=True)` first." **Predict** `h.grad`, a
+# number or `"None"`, and `a.grad`: first with that call, then with `retain_grad`.
 
 # %%
 with_extra_call, with_retain_grad = [..., ...], [..., ...]  # h.grad and a.grad
@@ -200,8 +183,8 @@ lab.reveal(with_retain_grad, [h.grad, a.grad], "06.g")
 assert (h.grad, a.grad, extra) == (12, 24, 26)  # the extra call has added 2
 
 # %% [markdown]
-# **Worked.** When do you need `retain_graph`? When two roots share a part of the graph that has saved
-# values: `h` below is used by both, and both need what its node saved.
+# **Worked.** When do you need `retain_graph`? When you call backward from two places that share a part of the graph, and
+# that part has saved values. Below, `first` and `second` both use `h`, and both need what its node saved.
 
 # %%
 a = torch.tensor(2.0, requires_grad=True)
@@ -237,9 +220,9 @@ lab.reveal(yours, "h" if edges_to_leaf == 2 else "second", "06.i")
 # %% [markdown]
 # ## The charm: `retain_graph` in a loop
 #
-# A loop carries a state `h` from turn to turn, as recurrent networks do. The second turn fails with that error. Its
-# message suggests `retain_graph=True`, and with it the error is gone. **Predict**: with the charm, how many nodes
-# does the backward pass of turn 5 visit: about as many as that of turn 1, or `5` times as many?
+# A loop carries a state `h` from turn to turn. The second turn fails with the error from the top. Its
+# message suggests `retain_graph=True`, and with it the error is gone, as if by a charm. **Predict**: with the charm, how many
+# nodes does the backward pass of turn 5 visit: about as many as that of turn 1, or how many times as many?
 
 # %%
 times_as_many = ...
@@ -259,7 +242,7 @@ def visited(turns, cut):
 
 
 charm = visited(5, cut=False)
-lab.reveal(times_as_many, charm[4] / charm[0], "06.j")
+answered = lab.reveal(times_as_many, charm[4] / charm[0], "06.j")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Expect* "but the message itself says `retain_graph`". The sentence that helps: "A
@@ -268,17 +251,12 @@ lab.reveal(times_as_many, charm[4] / charm[0], "06.j")
 # *Ask* who has met this error in code of their own, and what they did. It is the most copied line of this course.
 
 # %% [markdown]
-# > **You may think** `retain_graph=True` is what a training loop needs when it complains.
-# >
-# > **That is not what happens.** The complaint is right: through `h`, turn 2 reaches back into the graph of turn
-# > 1, turn 3 into both, and so on. The charm keeps all of them alive. The loop gets slower with every turn,
-# > the memory fills, and each turn's gradient is added again.
-# >
-# > **Here it is**, and the cure: cut the state loose where a turn begins, with `h.detach()`.
+# Here is the cure. Cut the state loose where a turn begins, with `h.detach()`:
 
 # %%
 cured = visited(5, cut=True)
-print("nodes per turn with the charm:", charm)
+if answered:
+    print("nodes per turn with the charm:", charm)
 print("nodes per turn with detach:   ", cured)
 assert charm == [1, 2, 3, 4, 5]
 assert cured == [1, 1, 1, 1, 1]
@@ -309,7 +287,7 @@ lab.reveal(switch, found, "06.l")
 # import torch
 #
 # a = torch.tensor(3.0, requires_grad=True)
-# y = a * a
+# y = a.sin()
 # y.backward()
 # y.backward()   # RuntimeError: Trying to backward through the graph a second time ...
 # ```
@@ -318,15 +296,11 @@ lab.reveal(switch, found, "06.l")
 #
 # 1. A node saves the numbers that its rule needs, when the node is made.
 # 2. When its rule has run, backward drops them. The graph stays.
-# 3. A second backward fails at the first node that needs what is gone.
-# 4. `retain_graph` keeps saved values, `retain_grad` a gradient, `create_graph` a record of backward.
-# 5. A state that goes from turn to turn wants `detach`, not `retain_graph`.
+# 3. A second backward stops at the first node that needs what is gone.
+# 4. Saved values, a gradient in the middle, a record of backward: each has a switch of its own.
+# 5. A state that goes from turn to turn wants `detach`, and no charm.
 #
-# ```text
-#           forward           first backward        second backward
-# a * a     saves a and a     uses and drops them   error: they are gone
-# a + a     saves nothing     needs nothing         works
-# ```
+# ![A node with a pocket. Forward fills the pocket, the first backward empties it, and the second backward finds nothing in it.](pictures/06.svg)
 #
 # - [Exercises 06](../exercises/06_what_the_graph_remembers.ipynb)
 # - [Next: 07 · Switching it off](07_switching_it_off.ipynb)

@@ -31,7 +31,7 @@
 # **What has become of `w`?**
 #
 # **Warm-up**, from memory. (1) A loop carries `h` from turn to turn, and the second backward fails. What is
-# the cure: `"retain_graph"` or `"detach"`? (2) `b = a * a`, the loss is `b * (b * 3)`. How many messages
+# the cure: `"retain_graph"` or `"detach"`? (2) `b = a * a`, and the loss is `b * (b * 3)`. How many messages
 # does the node of `b` wait for before it runs?
 
 # %%
@@ -53,7 +53,7 @@ lab.reveal(cure, next(way for way in next_turn if next_turn[way].grad_fn is None
 lab.reveal(waits_for, max(event["of"] for event in trace if event["k"] == "deliver"), "07.b")
 
 # %% [markdown]
-# ## Predict: one of two factors is detached
+# ## Predict: a factor is detached
 #
 # Recording costs memory, and sometimes you do not want it. There are several switches, and people often mix them up.
 # Here `x = 3`, and the second factor is detached. **What is `x.grad`?**
@@ -71,8 +71,8 @@ with lab.record() as trace:
 # %% [markdown]
 # ## Step: where does the path end?
 #
-# First look for the place where `detach` makes a second tensor with the same value. Then the stepper asks what each
-# operand of the product is sent. It takes a number, or `None`.
+# First look for the place where `detach` makes a second tensor with the same value. Then the stepper asks which message
+# each operand of the product gets. Type a number, or `None`.
 
 # %%
 lab.step(trace, predict="grad")
@@ -95,9 +95,6 @@ lab.reveal(prediction, x.grad, "07.c")
 assert x.grad == 3
 
 # %% [markdown]
-# The detached factor is a constant, with the value 3. So `y` is three times `x`, and the gradient is 3: one of
-# the two paths is cut, the other is not.
-#
 # And if the *only* path is cut? You may read about the next program that `z.grad_fn` is `AddBackward0`, and that
 # `z.backward()` leaves a zero in `x.grad`. **Predict**: the `grad_fn`, `"AddBackward0"` or `"None"`; the call,
 # `"works"` or `"error"`; and `x.grad`, `"0"` or `"None"`.
@@ -118,12 +115,10 @@ if lab.reveal(prediction, [str(z.grad_fn), call, str(x.grad)], "07.d"):
     print(says, lab.why(x), sep="\n")
 
 # %% [markdown]
-# `z` has no history: it was computed from a constant and a 2. So backward has nowhere to go.
-#
 # ## Switches: what does each one cut?
 #
-# Five switches, and no switch. Each result is a tensor times 3, or what a layer makes of it. **Predict** for each:
-# does the result require grad?
+# Here are five switches, and a line without a switch. Each result is a tensor times 3, or what a layer makes of it.
+# **Predict** for each: does the result require a gradient?
 
 # %%
 prediction = {"plain": ..., "detach": ..., "frozen": ..., "eval": ...}
@@ -141,20 +136,8 @@ with torch.no_grad():
 lab.reveal(prediction, {switch: result.requires_grad for switch, result in results.items()}, "07.e")
 
 # %% [markdown]
-# | switch | cuts | for |
-# |---|---|---|
-# | `with torch.no_grad():` | **recording**, of everything inside | using a network; updating parameters |
-# | `with torch.enable_grad():` | nothing: inside `no_grad` it **records again** | a gradient in the middle of it |
-# | `t.detach()` | **one value** from its history | carrying a state on; targets; plots |
-# | `p.requires_grad_(False)` | **one leaf** from being learned | freezing a layer |
-# | `model.eval()` | nothing! It switches dropout and batch norm | testing, *together with* `no_grad` |
-#
-# > **You may think** these words all say the same.
-# >
-# > **That is not what happens.** `eval` does not touch autograd at all. `no_grad` cuts a stretch of *time*,
-# > `detach` one *value*, `requires_grad_(False)` one *leaf*.
-# > **Here it is.** First: five images run forward through two layers. As it is, the nodes keep 500 numbers
-# > for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`.
+# What do the switches save? Five images run forward through two layers. As it is, the nodes keep 500 numbers
+# for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`.
 
 # %%
 prediction = [..., ...]
@@ -175,7 +158,8 @@ lab.reveal(prediction, [numbers_kept(torch.enable_grad()), numbers_kept(torch.no
 assert plain == 500  # the images, 320, the hidden values, 60, and the weights of the second layer, 120
 
 # %% [markdown]
-# Second: the first of two layers is learned, the second is frozen. The gradient still flows *through* what is frozen.
+# And what does freezing cut? Of two layers, the first is learned, and the second is frozen. The gradient still flows
+# *through* what is frozen.
 
 # %%
 first = torch.tensor(2.0, requires_grad=True)
@@ -186,9 +170,9 @@ assert first.grad == 15
 assert frozen.grad is None
 
 # %% [markdown]
-# With `no_grad` around the frozen layer, or `detach` behind it, `first` would get nothing. **Half done:** which
-# of the two parameters below gets a gradient, if the state between them is detached? Answer with a list of
-# names. **All yours:** and if the *second* product runs under `no_grad`?
+# With `no_grad` around the frozen layer, or `detach` behind it, `first` would get nothing. **Half done:** the state between
+# the parameters `p` and `q` below is detached. Which of them gets a gradient? Answer with a list of
+# names. **All yours:** and if instead the *second* product runs under `no_grad`?
 
 # %%
 half, yours = ..., ...
@@ -213,8 +197,10 @@ lab.reveal(yours, names_with_grad("no_grad"), "07.h")
 # %% [markdown]
 # ## The update: is it still the parameter?
 #
-# A parameter is moved against its gradient: `w` minus `0.1` times `w.grad`. Three ways to write it. A *second*
-# training step works only with a leaf that requires grad. **Predict** for each: is it a leaf, does it require grad?
+# A parameter moves against its gradient: `w` minus `0.1` times `w.grad`. Here are three ways to write it. The last one, with
+# `-=`, writes **in place**: into the tensor that is there. A *second*
+# training step works only with a leaf that requires a gradient. **Predict** for each: is it a leaf, and does it require a
+# gradient?
 
 # %%
 prediction = {"w": [..., ...], "v": [..., ...], "u": [..., ...]}  # True or False
@@ -236,18 +222,12 @@ now = {"w": w, "v": v, "u": u}
 lab.reveal(prediction, {name: [t.is_leaf, t.requires_grad] for name, t in now.items()}, "07.i")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Expect* that all three are taken for right, since all three have the same number in the
+# **For the instructor.** *Expect* that they take all three for right, because all three have the same number in the
 # end. The sentence that helps: "The right number, in the wrong tensor." Then *ask*: "Which of these tensors does
 # the optimizer hold?"
 
 # %% [markdown]
-# > **You may think** `w = w - lr * w.grad` updates the parameter.
-# >
-# > **That is not what happens.** It makes a *new* tensor and gives it the old name. Recorded, the new `w` is
-# > not a leaf, and its `.grad` stays `None` from now on. Under `no_grad`, it does not even require grad.
-# >
-# > **Here it is.** Only the third one, in place and unrecorded, moves the parameter itself. That is what every
-# > optimizer does.
+# The next cell takes a second step with one of the three:
 
 # %%
 u.grad = None
@@ -260,8 +240,8 @@ assert [(t.is_leaf, t.requires_grad) for t in (w, v, u)] == [(False, True), (Tru
 # %% [markdown]
 # ## Lost on the way: cuts by accident
 #
-# Some cuts come by accident. Each of these four lines makes something out of `x`. **Predict** for each, with
-# `True` or `False`: does the result require grad?
+# Some cuts happen by accident. Each of these four lines makes something out of `x`. **Predict** for each, with
+# `True` or `False`: does the result require a gradient?
 
 # %%
 prediction = [..., ..., ..., ...]
@@ -272,19 +252,15 @@ with lab.record():
     fresh = torch.tensor(x.tolist()).sum()
     best = x.argmax()
     rounded = x.round().sum()
-lab.reveal(prediction, [t.requires_grad for t in (item, fresh, best, rounded)], "07.j")
+answered = lab.reveal(prediction, [t.requires_grad for t in (item, fresh, best, rounded)], "07.j")
 
 # %% [markdown]
-# > **You may think** a gradient passes through `item()`, `tensor([...])` or `argmax`.
-# >
-# > **That is not what happens.** The first two hand the number to Python, which keeps no record; the third makes
-# > an integer, and integers have no gradient. `round` keeps its history, but its slope is 0 everywhere.
-# >
-# > **Here it is**, as the lab reports it:
+# When you have answered, the lab tells you about the first of them:
 
 # %%
 assert rounded.requires_grad
-print(lab.why("x", "item"))
+if answered:
+    print(lab.why("x", "item"))
 
 # %% [markdown]
 # ## Modify: find the cut, and mend it
@@ -303,7 +279,7 @@ print(x.grad)
 #
 # (1) You want predictions for a thousand images and no training. Which switch saves the memory: `"eval"` or
 # `"no_grad"`? (2) `y = x * x.detach() + x` at `x = 3`: what is the gradient? (3) `k = torch.tensor(2.0)`, then
-# `y = k * k`, and only then `k.requires_grad_()`. Does `y.requires_grad`?
+# `y = k * k`, and only then `k.requires_grad_()`. What is `y.requires_grad`?
 
 # %%
 switch, gradient, late = ..., ..., ...
@@ -327,23 +303,19 @@ lab.reveal(late, y.requires_grad, "07.m")
 # w = torch.tensor(4.0, requires_grad=True)
 # (w * w).backward()
 # with torch.no_grad():
-#     w -= 0.1 * w.grad
-# print(w.is_leaf, w.requires_grad)   # True True
+#     w -= 0.25 * w.grad
+# print(w.item())   # 2.0
 # ```
 #
 # ## In five lines
 #
-# 1. `no_grad` cuts a stretch of time, `detach` one value, `requires_grad_(False)` one leaf.
-# 2. `eval` cuts nothing: it switches dropout and batch norm.
-# 3. A gradient flows through what is frozen, and not through what is detached.
+# 1. Each switch cuts something else: a stretch of time, one value, one leaf, or nothing at all.
+# 2. A gradient flows through what is frozen, and it stops at what is detached.
+# 3. What runs while nothing is recorded leaves no way back.
 # 4. Update a parameter in place, under `no_grad`. Then it stays the parameter.
-# 5. `item()`, `tolist()` and `argmax` end the record.
+# 5. A number that went through Python has lost its history.
 #
-# ```text
-# freeze second    first ◄──────── second ◄── loss    first learns
-# detach h         first   ✂   h ◄ second ◄── loss    second learns
-# no_grad          first           second     loss    nobody learns
-# ```
+# ![From the loss back through two layers. If the second layer is frozen, the gradient passes through it to the first. If the state between them is detached, it stops there. If nothing is recorded, it does not even set out.](pictures/07.svg)
 #
 # - [Exercises 07](../exercises/07_switching_it_off.ipynb)
 # - [Next: 08 · Shapes](08_shapes.ipynb)

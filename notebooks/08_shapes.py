@@ -18,7 +18,7 @@
 #
 # **40 minutes. You need:** notebooks 05 and 07.
 #
-# A layer adds a bias of ten numbers to each of a thousand rows. The loss looks at all of them. **Which shape does the
+# A layer adds ten numbers, its *bias*, to each of a thousand rows. The loss looks at all of them. **Which shape does the
 # gradient of the bias have, and what became of a thousand messages?**
 #
 # **Warm-up**, from memory. (1) What is `a.grad` after `(a * a.detach()).backward()` at `a = 5`? (2) `b` is
@@ -40,7 +40,7 @@ lab.reveal(detached, a.grad, "08.a")
 lab.reveal(twice, b.grad, "08.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 12 minutes to the refutation, 8 for *Which dimensions are summed?*, 8 for *Sum
+# **For the instructor.** *Time*: 12 minutes to the weights, 8 for *Which dimensions are summed?*, 8 for *Sum
 # or mean?*, 10 for moving numbers and the digits, 2 for the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M18")` in place of *Predict*, `lab.classroom("M19")` before *Sum or mean?*.
@@ -53,8 +53,8 @@ lab.reveal(twice, b.grad, "08.b")
 #
 # ## Predict: a column plus a row
 #
-# `x` is a column of three, `b` a row of four. Their sum is **broadcast**: it has 3 rows and 4 columns. What
-# are the shapes of `x.grad` and `b.grad` after `loss.backward()`?
+# `x` is a column of three numbers, `b` a row of four. In their sum each is repeated until it fits the other: it is
+# **broadcast**. The sum has 3 rows and 4 columns. What are the shapes of `x.grad` and `b.grad` after `loss.backward()`?
 #
 # `(3, 4)` · `(3, 1)` · `(1, 4)` · `(3,)` · `(4,)`
 
@@ -100,19 +100,14 @@ assert moved.sum() == b.grad[2] == 3
 assert x.grad.tolist() == [[4], [4], [4]]
 
 # %% [markdown]
-# `b[2]` feeds three cells, so three messages come back to it. Messages that meet are added. Each number of `x`
-# feeds four cells. So
+# Count the cells that `b[2]` feeds. So many messages come back to it, and messages that meet are added. It is the same for
+# each number of `x`. So:
 #
 # **broadcast on the way forward = sum on the way back**, over just those dimensions in which the tensor was
 # repeated.
 #
-# > **You may think** the gradient has the shape of the result, or may stay as wide as the broadcast.
-# >
-# > **That is not what happens**, because a gradient answers one question *per number of its tensor*: if this
-# > number moves, how far does the loss move? `b` has four numbers, so there are four answers.
-# >
-# > **Here it is**, with a loss that gives each cell a weight of its own, as printed. **Work out** the four answers.
-# > They come below the weights, once from nudging each number of `b` alone, and once from backward.
+# Now let the loss give each cell a weight of its own, as printed below. **Work out** by hand the gradient of each number of
+# `b`. The results come below the weights, once from nudging each number of `b` alone, and once from backward.
 
 # %%
 weights = torch.arange(12.0).reshape(3, 4)
@@ -133,7 +128,7 @@ print(weights, "\nnudged:", [nudge(i) for i in range(4)], "\nb.grad:", b.grad.to
 assert b.grad.tolist() == [nudge(i) for i in range(4)] == [12, 15, 18, 21]
 
 # %% [markdown]
-# The weights are the messages that come in at the sum; `b.grad` holds their column sums.
+# The weights are the messages that come in at the sum. `b.grad` holds the sums of their columns.
 #
 # ## Which dimensions are summed?
 #
@@ -177,7 +172,7 @@ lab.reveal(yours, [r.shape, p.grad[0, 0, 0], q.grad[0, 0]], "08.e")
 # %% [markdown]
 # ## Sum or mean?
 #
-# `w` is one number, multiplied with four data. **Predict** `w.grad` for three losses: the **sum** of all
+# `w` is a number. It is multiplied with four others. **Predict** `w.grad` for three losses: the **sum** of all
 # four products; their **mean**; and the means of the first two and of the last two, in **two backward calls**
 # without clearing.
 
@@ -197,16 +192,11 @@ def gradient(*losses):
 
 of_sum, of_mean = gradient((w * data).sum()), gradient((w * data).mean())
 halves = gradient((w * data[:2]).mean(), (w * data[2:]).mean())
-lab.reveal(prediction, [of_sum, of_mean, halves], "08.f")
+answered = lab.reveal(prediction, [of_sum, of_mean, halves], "08.f")
 
 # %% [markdown]
-# > **You may think** mean and sum have the same gradient, and that pieces of a batch simply add up.
-# >
-# > **That is not what happens.** A mean is a sum divided by its count, so its gradient is divided too: 60
-# > becomes 15. And two halves divide by two instead of four, so together they give 30.
-# >
-# > **Here it is**, with the cure: each piece counts as much as its **share** of the batch. Dividing by the
-# > number of pieces would do only if all had the same size.
+# A batch that is too large is cut into pieces. How much does a piece count? As much as its **share** of the batch.
+# Dividing by the number of pieces is right only if all have the same size.
 
 # %%
 assert (of_sum, of_mean, halves) == (60, 15, 30)
@@ -214,14 +204,15 @@ assert (of_sum, of_mean, halves) == (60, 15, 30)
 pieces = [data[:3], data[3:]]  # three and one
 by_count = gradient(*[(w * piece).mean() / 2 for piece in pieces])
 by_share = gradient(*[(w * piece).mean() * len(piece) / 4 for piece in pieces])
-print(f"divided by the number of pieces: {by_count:.2f}, weighted by share: {by_share:g}")
+if answered:
+    print(f"divided by the number of pieces: {by_count:.2f}, weighted by share: {by_share:g}")
 assert by_share == of_mean
 assert by_count != of_mean
 
 # %% [markdown]
 # ## Moving numbers about: reshape and index
 #
-# `reshape` and indexing compute nothing; they move numbers. Backward moves the messages home. **Predict**:
+# `reshape` and indexing compute nothing. They move numbers, and backward moves the messages home. **Predict**
 # the shape of `v.grad` below, and the four numbers of `u.grad`. Index `2` is picked twice.
 
 # %%
@@ -236,8 +227,6 @@ u[[0, 2, 2]].sum().backward()
 lab.reveal(picked, u.grad.tolist(), "08.h")
 
 # %% [markdown]
-# Never picked: 0. Picked twice: two messages, added. (Notebook 04 again: the last one does not replace the first.)
-#
 # ## The real thing: one layer and its bias
 #
 # Six handwritten digits go through one layer. **Predict** four shapes: that of `scores`, of `W.grad`, of
@@ -257,21 +246,19 @@ with lab.record() as trace:
     scores.retain_grad()
     loss = torch.nn.functional.cross_entropy(scores, y)
     loss.backward()
-lab.reveal(prediction, [t.shape for t in (scores, W.grad, bias.grad, scores.grad)], "08.i")
+answered = lab.reveal(prediction, [t.shape for t in (scores, W.grad, bias.grad, scores.grad)], "08.i")
 
 # %%
 from autograd_lab.course import plots
 
 titles = ["message at scores, one row per image", "bias.grad: the same, summed over the images"]
-plots.signed(scores.grad, bias.grad, titles=titles, columns="one column per digit")
+if answered:
+    plots.signed(scores.grad, bias.grad, titles=titles, columns="one column per digit")
 assert torch.allclose(bias.grad, scores.grad.sum(0))
 assert u.grad.tolist() == [1, 0, 2, 0]
 
 # %% [markdown]
-# Each image has its own row, with one blue cell: the score of the right digit, which should rise. The six
-# images share one bias, so the bias collects the sum of their rows.
-#
-# Step through it. Now the stepper asks for shapes; type them like `6x10`.
+# Step through it. Now the stepper asks for shapes. Type them like `6x10`.
 
 # %%
 lab.step(trace, predict="shape")
@@ -284,9 +271,9 @@ lab.step(trace, predict="shape")
 #
 # ## Exit ticket: shape, sum, mean
 #
-# `k` has shape `(7, 1)` and is multiplied with a tensor of ones of shape `(7, 3)`. (1) What is the shape of
-# `k.grad`? (2) The loss is the **sum** of the product. What is each number of `k.grad`? (3) And if it is the **mean**
-# of all cells: what must that number be divided by?
+# `k` has shape `(7, 1)`. It is multiplied with a tensor of ones of shape `(7, 3)`. (1) What is the shape of
+# `k.grad`? (2) The loss is the **sum** of the product. What is each number of `k.grad`? (3) Now the loss is the **mean**
+# of all cells. What is that number divided by?
 
 # %%
 shape, each, divisor = ..., ..., ...
@@ -304,10 +291,10 @@ lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()), "08.l")
 # ```python
 # import torch
 #
-# x = torch.ones(3, 1, requires_grad=True)
-# b = torch.ones(4, requires_grad=True)
+# x = torch.ones(5, 1, requires_grad=True)
+# b = torch.ones(2, requires_grad=True)
 # (x + b).sum().backward()
-# print(x.grad.shape, b.grad.shape)   # torch.Size([3, 1]) torch.Size([4])
+# print(x.grad.shape, b.grad.shape)   # torch.Size([5, 1]) torch.Size([2])
 # ```
 #
 # ## In five lines
@@ -318,15 +305,7 @@ lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()), "08.l")
 # 4. A mean divides the gradient by its count.
 # 5. A piece of a batch counts by its share.
 #
-# ```text
-#              b (4,)   ── copied down ───►
-# forward                                    h (3, 4)
-#              x (3, 1) ── copied across ─►
-#
-#              b.grad (4,)   ◄── sum down ────
-# backward                                    message (3, 4)
-#              x.grad (3, 1) ◄── sum across ──
-# ```
+# ![Forward: a row is copied down, and a column is copied across, into one table. Backward: the same table is summed down into the row, and across into the column.](pictures/08.svg)
 #
 # - [Exercises 08](../exercises/08_shapes.ipynb)
 # - [Next: 09 · What backward(v) means](09_what_backward_v_means.ipynb)

@@ -21,9 +21,9 @@
 # This fails, and the usual cure makes the error go away:
 #
 # ```python
-# y = f(x)                     # two outputs
-# y.backward()                 # RuntimeError: grad can be implicitly created only for scalar outputs
-# y.backward(torch.ones(2))    # no error
+# y = f(x)                          # several outputs
+# y.backward()                      # RuntimeError: grad can be implicitly created only for scalar outputs
+# y.backward(torch.ones_like(y))    # no error
 # ```
 #
 # **What is in `x.grad` now?**
@@ -48,7 +48,7 @@ e.backward()
 lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges", "09.b")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 12 minutes to the two rows, 8 to the refutation, 12 for columns and costs, 8 for
+# **For the instructor.** *Time*: 12 minutes to the two rows, 8 to *The other way*, 12 for columns and costs, 8 for
 # the matrix product, 5 for the digit and the ticket. Each vote adds 8.
 #
 # *Ask* `lab.classroom("M20")` before *Predict*, `lab.classroom("M21")` before *The other way: columns*.
@@ -56,7 +56,7 @@ lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges", "09.b
 # *Short of time*: leave out *The real thing* and *Modify*.
 
 # %% [markdown]
-# So far each program ended in one number, the loss. This one ends in **two**, made from three:
+# So far each program ended in one number, the loss. This program ends in several:
 
 
 # %%
@@ -64,7 +64,7 @@ A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
 
 
 def f(x):
-    return A @ x**2  # three numbers in, two out
+    return A @ x**2  # one output for each row of A
 
 
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -74,24 +74,25 @@ with lab.expect(RuntimeError, "only for scalar outputs"):
 # %% [markdown]
 # ## Predict: the shape of `v`
 #
-# Backward starts with a message at the output. For a loss that is 1. For two outputs the engine does not
-# guess: **you** give the message, `y.backward(v)`. Which shape must `v` have: `(3,)`, `(2,)` or `(2, 3)`?
+# Backward starts with a message at the output, the seed. For a loss the seed is 1. For several outputs the engine does not
+# guess: **you** give the seed, with `y.backward(v)`. Which shape must `v` have: `(3,)`, `(2,)` or `(2, 3)`?
 # And which shape will `x.grad` have?
 
 # %%
 prediction = [..., ...]  # shape of v, shape of x.grad
 
+seed = [1.0, 10.0, 100.0]  # of the first number, the second, and so on
 with lab.record() as trace:
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = f(x)
-    y.backward(torch.tensor([1.0, 10.0]))
+    y.backward(torch.tensor(seed[: len(y)]))
 lab.reveal(prediction, [y.shape, x.grad.shape], "09.c")
 
 # %% [markdown]
 # ## Step: a seed of your own
 #
-# The seed is not 1 here, but your `v`. It counts the first output once and the second ten times. Press **Go to the
-# question** and follow it down to `x`: the stepper asks for each message. (`A` is an input too, but needs no
+# The seed is not 1 here, but your `v`. It counts the first output once, and the next one ten times. Press **Go to the
+# question** and follow the seed down to `x`: the stepper asks for each message. (`A` is an input too, but needs no
 # gradient. What is computed for it?)
 
 # %%
@@ -106,11 +107,11 @@ lab.step(trace, predict="grad")
 # starts."
 
 # %% [markdown]
-# How each output moves with each input is a table with two rows, one per output, and three columns, one per input:
-# the **Jacobian**. Imagine it covered. `backward(v)` shows you one thing only: it weights each row by its number in
-# `v`, and adds them up. This is the **vector-Jacobian product**, VJP for short.
+# How does each output move with each input? Write it as a table, with a row for each output and a column for each input: the
+# **Jacobian**. Imagine that the table is covered. `backward(v)` shows you one thing only: it weights each row by its number in
+# `v`, and adds up the rows. This is the **vector-Jacobian product**, VJP for short.
 #
-# So `v = (1, 0)` uncovers the first row. **Predict** the two rows, by hand: `y[0]` is
+# So `v = (1, 0)` uncovers the first row. **Predict** the rows, by hand: `y[0]` is
 # `x[0]**2 + 2 * x[1]**2`, and `y[1]` is `x[1]**2 + 3 * x[2]**2`, at `x = (1, 2, 3)`.
 
 # %%
@@ -125,22 +126,18 @@ def vjp(v):
 lab.reveal([first, second], [vjp([1.0, 0.0]), vjp([0.0, 1.0])], "09.d")
 
 # %% [markdown]
-# **Half done.** With `v = (3, 1)`, the first number that arrives is `3 * 2 + 1 * 0`. What are the other two?
+# **Half done.** With `v = (3, 1)`, the first number that arrives is three times the first number of the first row, plus the
+# first number of the second row. What are the other two?
 
 # %%
 half = [..., ...]
 
 both = vjp([3.0, 1.0])
-lab.reveal(half, both[1:], "09.e")
+answered = lab.reveal(half, both[1:], "09.e")
 
 # %% [markdown]
-# > **You may think** backward computes the Jacobian, and `v` is a formality: fill in ones.
-# >
-# > **That is not what happens.** The table is never made. One vector goes in at the outputs, one vector comes
-# > out at the inputs. With ones you get the **sum of the rows**. For `a**2` this happens to look like the
-# > derivative, because each output depends on one input only.
-# >
-# > **Here it is.** And `v` has a meaning: it is the gradient of a loss, if the loss is `(v * y).sum()`.
+# What do ones do to `a**2`, and what does another `v` do? And one more thing: `v` has a meaning. If the loss is
+# `(v * y).sum()`, then `v` is the gradient of `y`.
 
 # %%
 assert vjp([1.0, 0.0]) == [2, 8, 0]
@@ -155,15 +152,16 @@ assert message.tolist() == [2, 0, 0]
 x.grad = None
 loss = (torch.tensor([3.0, 1.0]) * f(x)).sum()
 loss.backward()
-print("f, by way of a loss:", x.grad.tolist())
+if answered:
+    print("f, by way of a loss:", x.grad.tolist())
 assert x.grad.tolist() == both
 
 # %% [markdown]
 # ## The other way: columns
 #
-# Choose a direction `t` at the *inputs* and ask how all outputs move. That is nudging, but exact: **forward mode**
-# sends `t` along with the values, through each operation in turn. The result, the **Jacobian-vector product** or
-# JVP, adds up *columns*. **Predict** it for `t = (0, 1, 0)`.
+# Choose a direction `t` at the *inputs* and ask how all outputs move. That is nudging, but exact. **Forward mode**
+# sends `t` along with the values, through each operation in turn. The result is the **Jacobian-vector product**, or
+# JVP. It adds up *columns*. **Predict** it for `t = (0, 1, 0)`.
 
 # %%
 prediction = [..., ...]
@@ -181,7 +179,7 @@ def jvp(t):
 lab.reveal(prediction, jvp([0.0, 1.0, 0.0]), "09.f")
 
 # %% [markdown]
-# Now uncover the whole table both ways. How many passes does each need? **Predict**, then run. What is gray is still
+# Now uncover the whole table both ways. How many passes does each way need? **Predict**, then run. What is gray is still
 # covered.
 
 # %%
@@ -197,16 +195,8 @@ if lab.reveal(prediction, [len(rows), len(columns)], "09.g"):
     plots.uncovered(rows)
 
 # %% [markdown]
-# One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
-# millions of inputs: one backward pass does it. That is why training runs backward.
-#
-# > **You may think** forward mode is always the slow one.
-# >
-# > **That is not what happens.** It depends on the shape of the table. And backward pays in memory: it walks
-# > the program in reverse, so the values of the whole forward run must wait. Forward mode takes `t` along and
-# > forgets each value as it goes.
-# >
-# > **Here it is**: a curve with one input and 50 outputs, and what a chain of 20 steps keeps.
+# Here are more cases: a curve with one input and 50 outputs, and a chain of 20 steps. How many passes does each mode need
+# for the curve? How many values does each mode keep for the chain?
 
 
 # %%
@@ -247,10 +237,10 @@ assert kept == {"backward": 20, "forward": 0}
 # ## The rule of a matrix product
 #
 # `Y = X @ W`. **Worked**, for `X`: its number in row `i`, column `k` feeds the whole row `i` of `Y`, and is
-# scaled by row `k` of `W`. Collect the messages of that row: `(G[i] * W[k]).sum()`. For all `i` and `k` at
+# scaled by row `k` of `W`. `G` is the message. Collect the messages of that row: `(G[i] * W[k]).sum()`. For all `i` and `k` at
 # once this is `G @ W.T`. The shapes agree: `(5, 2) @ (2, 3)` is `(5, 3)`, the shape of `X`.
 #
-# **Half done.** What goes to `W`, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"G @ X.T"`?
+# **Half done.** Which message does `W` get, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"G @ X.T"`?
 #
 # **All yours.** In `z = M @ u` the message `(5, 7)` arrives, `u = (1, 2, 3)`, and `M` has shape `(2, 3)`.
 # What is the shape of `M.grad`, and which number is `M.grad[0, 2]`?
@@ -276,7 +266,7 @@ lab.reveal(yours, [M.grad.shape, M.grad[0, 2]], "09.i")
 # %% [markdown]
 # ## The real thing: one row of a large table
 #
-# One image goes through a layer to ten scores. We seed a single one: `v` is 1 at digit 3, elsewhere 0, so one row
+# An image goes through a layer to ten scores. We seed a single score: `v` is 1 at digit 3, elsewhere 0. So one row
 # of the Jacobian comes back. **Predict**: column 3 of `weights.grad`, laid out as 8 by 8, is a picture of what?
 # `"noise"` · `"the image"` · `"a three"`
 
@@ -306,9 +296,8 @@ assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")
 
 # %% [markdown]
-# The image itself: `X.T @ G`, and `G` is 0 except in one place. The whole Jacobian
-# of this small layer has 10 rows of 640 numbers. For the 1400 images of notebook 04 it would have 8,960,000,
-# nearly all 0. The rule needs none of them, only one more matrix product.
+# The whole Jacobian of this small layer has 10 rows of 640 numbers. For the 1400 images of notebook 04 it would have
+# 8,960,000 numbers, and nearly all would be 0. The rule needs none of them, only one more matrix product.
 #
 # ## Modify: seed two places
 #
@@ -335,10 +324,10 @@ lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward", "09.m")
 # ```python
 # import torch
 #
-# x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-# y = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]) @ x**2
-# y.backward(torch.tensor([1.0, 10.0]))
-# print(x.grad)   # tensor([  2.,  48., 180.])
+# x = torch.tensor([1.0, 2.0], requires_grad=True)
+# y = torch.tensor([[1.0, 2.0], [0.0, 1.0], [3.0, 0.0]]) @ x**2
+# y.backward(torch.tensor([1.0, 10.0, 100.0]))
+# print(x.grad)   # tensor([602.,  48.])
 # ```
 #
 # ## In five lines
@@ -347,15 +336,9 @@ lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward", "09.m")
 # 2. So `v` has the shape of the output. What comes back has the shape of the input.
 # 3. Nobody ever makes the table.
 # 4. Backward needs a pass for each output, forward mode one for each input.
-# 5. At `X @ W`, the message `G` goes to `X` as `G @ W.T`, and to `W` as `X.T @ G`.
+# 5. The rule of a matrix product is a matrix product for each factor. The shapes tell you which.
 #
-# ```text
-#                x[0]   x[1]   x[2]
-# v[0]  times    [ .      .      . ]    row of y[0]
-# v[1]  times    [ .      .      . ]    row of y[1]
-#                ───────────────────
-#                x.grad: their sum
-# ```
+# ![The Jacobian as a table: a row for each output, a column for each input. Each row is weighted by its number in v, and the sum of the rows is x.grad.](pictures/09.svg)
 #
 # - [Exercises 09](../exercises/09_what_backward_v_means.ipynb)
 # - [Next: 10 · Writing in place](10_writing_in_place.ipynb)

@@ -18,11 +18,11 @@
 #
 # **40 minutes. You need:** notebooks 05, 06 and 07.
 #
-# A forum says: when backward complains about a write in place, write into `.data`, and the error is gone. It is gone.
+# A forum says: if backward complains about a write in place, write into `.data`, and the error is gone. It is gone.
 # **Is the gradient right?** And why is such a write an error only sometimes?
 #
 # **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements does the `v` of
-# `y.backward(v)` have? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require grad, and is it a
+# `y.backward(v)` have? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require a gradient, and is it a
 # leaf?
 
 # %%
@@ -42,13 +42,13 @@ lab.reveal(requires_and_leaf, [w.requires_grad, w.is_leaf], "10.b")
 # %% [markdown]
 # ## Predict: overwritten after use
 #
-# `y += 1` does not make a new tensor. It writes into the memory of the old one: *in place*. So do `y *= 2`,
+# `y += 1` does not make a new tensor. It writes into the memory of the old one: **in place**. So do `y *= 2`,
 # `y[0] = 5`, and every method whose name ends in `_`, such as `y.zero_()`. Below, `x = 3`. **What happens at
 # `z.backward()`?**
 #
 # `24` · `26` · `28` · `"error"`
 #
-# (From `y = 6` comes `24`, from `y = 7` comes `28`, and from one of each `26`.)
+# (`y = 6` would give `24`, `y = 7` would give `28`, and one of each `26`.)
 
 # %%
 prediction = ...
@@ -85,7 +85,7 @@ lab.reveal(prediction, happened, "10.c")
 # ## Step: which version did the node save?
 #
 # Look for two things: which value does the node of `z` save, and what does `y += 1` do to it? Then follow
-# backward until it stops.
+# backward to the node of `z`, and read the sentence there.
 
 # %%
 assert happened == "error"
@@ -100,16 +100,13 @@ lab.step(trace)
 # if nobody ever calls backward.
 
 # %% [markdown]
-# The rule of `y * y` needs the 6 that was there in the forward run, and that 6 is gone. Autograd could go on
-# with the 7 and hand you a wrong number. It refuses instead.
-#
-# How does it know? Every tensor's memory has a **version**, a counter that each write in place raises by 1. A node
-# that saves a tensor notes the version beside it, and compares before it uses the value.
+# How can autograd know that somebody wrote? The memory of every tensor has a **version**, a counter that goes up by 1 at each
+# write in place. A node that saves a tensor notes the version beside it. Before it uses the value, it compares.
 #
 # ## Which writes are harmless?
 #
 # In each case `x = 1` and `y = x * 2`. Then the code in quotes runs, and backward starts at `z`. **Predict** for
-# each: `"fine"` or `"error"`? Ask: has a node saved the overwritten value?
+# each: `"fine"` or `"error"`? Ask yourself: has a node saved the value that was overwritten?
 
 # %%
 prediction = {
@@ -128,30 +125,30 @@ for code in prediction:
     names = {"y": x * 2}
     exec(code, names)
     truth.append("error" if outcome(names["z"], x) == "error" else "fine")
-lab.reveal(prediction, dict(zip(prediction, truth, strict=True)), "10.d")
+answered = lab.reveal(prediction, dict(zip(prediction, truth, strict=True)), "10.d")
 
 # %% [markdown]
-# > **You may think** writing in place is always an error.
-# >
-# > **That is not what happens.** It is an error only if a *saved* value was overwritten, and only when
-# > backward wants it. `y + 5` saves nothing. `exp` saves its **result**, because its slope is its result: so
-# > its input may change and its output may not. And a write *before* the value is saved is simply part of the
-# > computation.
-# >
-# > **Here it is.** The lab names the three lines: who saved, who overwrote, who needed it.
+# **Worked example.** One of the five cases again. When you have answered, the lab names three lines: who saved, who
+# overwrote, and who needed the value.
 
 # %%
 assert truth == ["fine", "error", "fine", "error", "fine"]
-with lab.record():
-    x = torch.tensor(1.0, requires_grad=True)
-    z = (x * 2).exp()
-    z += 1
-    with lab.expect(RuntimeError, "output 0 of Exp"):
-        z.backward()
-lab.why(x)
+
+
+def fourth_case():
+    with lab.record():
+        x = torch.tensor(1.0, requires_grad=True)
+        z = (x * 2).exp()
+        z += 1
+        with lab.expect(RuntimeError, "output 0 of Exp"):
+            z.backward()
+    return lab.why(x)
+
+
+fourth_case() if answered else None
 
 # %% [markdown]
-# That was the **worked example**. **Half done:** with `z = z + 1` in place of `z += 1`, the same program runs. What
+# **Half done:** take `z = z + 1` in place of `z += 1`, and the same program runs. What
 # does `z._version` say then? **All yours:** `x = 4`, `y = x * x`, `z = y * 3`, then `y.zero_()`, then backward from
 # `z`. What is `x.grad`: a number, or `"error"`?
 
@@ -171,7 +168,7 @@ lab.reveal(yours, outcome(z, x), "10.f")
 # %% [markdown]
 # ## Getting past the counter: `.data`
 #
-# Now the advice from the forum: write into `x.data`, and there is no error. Here `x = 3` and
+# Now the advice from the forum: write into `x.data`. Here `x = 3` and
 # `y = x * x`. Then `x.data` is filled with `100`. **Predict** `x.grad` after backward from `y`.
 #
 # `6` · `103` · `200` · `"error"`
@@ -187,12 +184,7 @@ if lab.reveal(prediction, silent, "10.g"):
     print("y is", y.item(), "and the version of x is", x._version)
 
 # %% [markdown]
-# > **You may think** `.data` is the way to silence the error.
-# >
-# > **That is not what happens.** It silences the *alarm*. `x.data` shares the memory of `x` and has a counter of
-# > its own, so nobody notices the write: the gradient is 200, of a `y` that was computed from 3. Nobody tells you.
-# >
-# > **Here it is** with `detach()`, which shares the memory *and* the counter. The mistake is caught:
+# Now the same with `detach()`. It shares the memory *and* the counter:
 
 # %%
 assert silent == 200
@@ -206,8 +198,9 @@ with lab.expect(RuntimeError, "is at version 1; expected version 0"):
 # %% [markdown]
 # ## Views: a window onto the same memory
 #
-# `v = b[0]` copies nothing: `v` is a **view**, a window onto the memory of `b`. Slices, `.T` and `view`
-# give views as well, `reshape` wherever it can. Below, somebody triples `v`, and backward starts at `b`. **Predict** `a.grad`.
+# `v = b[0]` copies nothing. `v` is a **view**, a window onto the memory of `b`. Slices, `.T` and `view`
+# give views as well, and `reshape` does wherever it can. Below, somebody triples `v`, and backward starts at the sum of `b`.
+# **Predict** `a.grad`.
 #
 # `[5, 5, 5]` · `[15, 5, 5]` · `[15, 15, 15]` · `"error"`
 
@@ -220,7 +213,7 @@ with lab.record() as trace:
     v = b[0]
     v *= 3
     tripled = outcome(b.sum(), a)
-lab.reveal(prediction, tripled, "10.h")
+answered = lab.reveal(prediction, tripled, "10.h")
 lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
@@ -232,17 +225,12 @@ lab.step(trace)
 # "A window is not a second room."
 
 # %% [markdown]
-# > **You may think** a view is a copy.
-# >
-# > **That is not what happens.** Writing into `v` writes into `b`, and the history of `b` is rewritten: its
-# > `grad_fn` is no longer the multiplication but `CopySlices`, which sends the first element through the new
-# > operation and the others past it.
-# >
-# > **Here it is**, beside a real copy, `clone()`:
+# Compare it with a real copy, `clone()`:
 
 # %%
 assert tripled == [15, 5, 5]
-print("b:", b.tolist(), " made by", b.grad_fn.name(), " versions:", b._version, v._version)
+if answered:
+    print("b:", b.tolist(), " made by", b.grad_fn.name(), " versions:", b._version, v._version)
 a.grad = None
 c = a * 5
 copy = c[0].clone()
@@ -254,8 +242,8 @@ assert a.grad.tolist() == [5, 5, 5]
 # %% [markdown]
 # ## The optimizer writes in place
 #
-# Two losses come from one forward run, with `w = 2`. After backward from the first, the optimizer moves `w` to `1.7`;
-# then backward starts at the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
+# Two losses come from one forward run, with `w = 2`. After backward from the first, the optimizer moves `w` to `1.7`.
+# Then backward starts at the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
 
 # %%
 prediction = ...
@@ -270,13 +258,8 @@ stepped_between = outcome(second, v)
 lab.reveal(prediction, stepped_between, "10.i")
 
 # %% [markdown]
-# > **You may think** an optimizer step between forward and backward does no harm.
-# >
-# > **That is not what happens.** `step` writes into `w`. Its `no_grad` keeps the write from being *recorded*; it
-# > is *counted* all the same. The node of `w * v` had saved the old `w`.
-# >
-# > **Here it is**, in the right order: all backward calls, then the step. **Predict** (notebook 06): now that there are
-# > two calls, does the first need `retain_graph=True`?
+# The right order is: first all calls of backward, then the step. **Predict** (notebook 06): there are two calls now, so does
+# the first one need `retain_graph=True`?
 
 # %%
 prediction = ...  # True or False
@@ -292,11 +275,9 @@ if lab.reveal(prediction, needed, "10.j"):
     print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
 
 # %% [markdown]
-# The two losses share only the leaf `w`. Each has a node of its own, with its own saved values, so you need not keep anything.
+# ## Modify: add `.clone()` once
 #
-# ## Modify: one `.clone()`
-#
-# The first program again, at `x = 2`, fails. **Predict** where a single `.clone()` would mend it, then put it in,
+# Here is a program like the first one, at `x = 2`. **Predict** where a single `.clone()` would mend it. Then put it in,
 # until the line below says 8 and 5.
 
 # %%
@@ -329,29 +310,24 @@ lab.reveal(gradient, a.grad.tolist(), "10.l")
 # ```python
 # import torch
 #
-# a = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
-# b = a * 5
-# v = b[0]
-# v *= 3
+# a = torch.tensor([1.0, 2.0], requires_grad=True)
+# b = a * 2
+# v = b[1]
+# v *= 10
 # b.sum().backward()
-# print(a.grad)                    # tensor([15.,  5.,  5.])
+# print(a.grad)                    # tensor([ 2., 20.])
 # print(b._version, v._version)    # 1 1
 # ```
 #
 # ## In five lines
 #
 # 1. A write in place is an error only if backward needs the saved value that it overwrote.
-# 2. A counter notices it: the node saves a version, and compares.
-# 3. `.data` goes past the counter: no error, and a wrong gradient.
+# 2. A counter notices it: the node notes a version, and compares.
+# 3. `.data` goes past the counter. Nobody notices, and the gradient is wrong.
 # 4. A view shares memory and history with the tensor behind it.
 # 5. An optimizer writes in place. Step after all calls of backward.
 #
-# ```text
-# y = x * 2      y is 6, version 0
-# z = y * y      the node of z saves: y, version 0
-# y += 1         y is 7, version 1
-# z.backward()   1 is not 0: error
-# ```
+# ![A tensor's memory has a counter. A node saves the tensor and notes the counter. A write in place moves the counter. Before it uses the value, the node compares the two.](pictures/10.svg)
 #
 # - [Exercises 10](../exercises/10_writing_in_place.ipynb)
 # - [Next: 11 · Write your own op](11_write_your_own_op.ipynb)

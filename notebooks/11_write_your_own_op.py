@@ -18,11 +18,11 @@
 #
 # **45 minutes. You need:** notebooks 03, 08 and 09.
 #
-# The loss is fine. One step later, every weight is `nan`, and no value was `nan` on the way. **Where does it come from?** In
-# this notebook you write rules yourself, and see what a rule may do wrong.
+# The loss is fine. After the next step every weight is `nan`, "not a number", and no value was `nan` on the way. **Where does
+# it come from?** In this notebook you write rules yourself, and see what a rule may do wrong.
 #
 # **Warm-up**, from memory. (1) `y = x.exp()`, then `x` is overwritten in place (say it is no leaf). Does
-# backward work: `"fine"` or `"error"`? (2) `b` has shape `(4,)` and is added to a tensor of shape `(3, 4)`; the
+# backward work: `"fine"` or `"error"`? (2) `b` has shape `(4,)` and is added to a tensor of shape `(3, 4)`. The
 # loss is the sum. What is each element of `b.grad`?
 
 # %%
@@ -52,15 +52,15 @@ lab.reveal(bias, b.grad[0], "11.b")
 # *Ask* `lab.classroom("M25")` before *At a kink* and `lab.classroom("M26")` before *The branch not taken*, or
 # keep that one for the next session.
 #
-# *Short of time*: leave out the two matrices and *Modify*; exercise 11.2 is about overflow as well. Do not leave
+# *Short of time*: leave out the two tables and *Modify*; exercise 11.2 is about overflow as well. Do not leave
 # out `where`: of all that is here, it is what students meet first in their own code.
 
 # %% [markdown]
 # ## Predict: a rule with a slip
 #
-# An operation is a class with two functions. `forward` computes and saves; `backward` gets the message `g` from
-# above and returns one message for each input. Both are handed a `ctx`, the node that will stand in the graph, to keep
-# things in. Here somebody forgot something. `x = 3`, and the true gradient of `10 * x * x` is 60. **What does
+# An operation is a class with two functions. `forward` computes and saves. `backward` gets the message `g` from
+# above and returns a message for each input. Both get a `ctx` to keep things in. It is the node that will stand in the
+# graph. Here somebody forgot something. `x = 3`, and the true gradient of `10 * x * x` is 60. **What does
 # `x.grad` say?**
 #
 # `6` · `10` · `60` · `"error"`
@@ -101,12 +101,11 @@ lab.step(trace)
 # then.
 
 # %% [markdown]
-# Step to `SquareBackward`, the node of your class. A 10 arrives, and a 6 leaves, as if nothing had arrived. Autograd
-# cannot know: your rule *is* the derivative as far as the engine is concerned. Three things to remember:
+# `SquareBackward` is the node of your class. Step to it: what arrives there, and what leaves? Three things to remember:
 #
 # - call `Square.apply(x)`, not `forward`, or nothing is recorded;
 # - `backward` returns the message **times** the slope, in the shape of the input;
-# - save tensors with `save_for_backward`, so that their versions are watched.
+# - save tensors with `save_for_backward`, so that autograd watches their versions.
 #
 # ## Let the machine check: `gradcheck`
 #
@@ -121,9 +120,9 @@ passes = torch.autograd.gradcheck(Square.apply, (pair,), raise_exception=False)
 lab.reveal(prediction, not passes, "11.d")
 
 # %% [markdown]
-# It builds two matrices with a row for each input: *numerical*, from nudging, and *analytical*, from the rule. Each
-# message that goes into it makes a column. With two inputs the messages are `(1, 0)` and `(0, 1)`. The picture has
-# five. **Before you run it**: which of the two shows numbers beside the diagonal, where nothing should arrive?
+# `gradcheck` builds two tables with a row for each input: *numerical*, from nudging, and *analytical*, from the rule. Each
+# message that goes into the rule makes a column. With two inputs the messages are `(1, 0)` and `(0, 1)`. The picture has
+# five. **Before you run it**: which of the tables shows numbers beside the diagonal, where nothing should arrive?
 
 # %%
 from autograd_lab.course import plots
@@ -139,10 +138,10 @@ both = torch.stack(nudged), torch.stack(sent, 1)
 plots.tables(*both, titles=["numerical", "analytical"], rows="input", columns="message")
 
 # %% [markdown]
-# A rule that ignores messages answers every one alike. (`gradcheck` wants double precision: nudging is never exact, and
-# with `float32` rounding would drown the difference.)
+# If a rule ignores its message, it answers every message alike. (`gradcheck` wants numbers of 64 bits. Nudging is never exact,
+# and with `float32` rounding would drown the difference.)
 #
-# Three rules to write, each checked below.
+# Write three rules. The lab checks each below.
 #
 # - **Worked:** the square, mended.
 # - **Half done:** `exp(k * x)` for a number `k`. The slope is `k * exp(k * x)`, and the second factor is what
@@ -207,7 +206,7 @@ print("yours:", verdict(Yours))
 # %% [markdown]
 # ## At a kink: which slope?
 #
-# `relu` has a corner at 0: slope 0 on the left, 1 on the right, and none at the corner. **Predict** what autograd
+# `relu` has a **kink** at 0, a corner: slope 0 on the left, 1 on the right, and none at the corner. **Predict** what autograd
 # gives at `x = 0` for `relu`, `abs`, `sqrt`, and for both inputs of `maximum(a, b)` with `a = b`. (`"inf"` and
 # `"error"` are possible answers.)
 
@@ -227,20 +226,15 @@ torch.maximum(a, b).backward()
 truth["maximum"] = [a.grad.item(), b.grad.item()]
 
 # %%
-lab.reveal(prediction, truth, "11.e")
+answered = lab.reveal(prediction, truth, "11.e")
 
 # %% [markdown]
-# > **You may think** at a kink there is an error instead of a gradient.
-# >
-# > **That is not what happens.** Autograd never looks at the curve. It runs the rule that somebody wrote for the
-# > operation, and the rule must return *something*: 0 for `relu` and `abs`, half of the message each for a tie.
-# > These are **conventions**. For `sqrt`, the formula divides by zero: `inf`.
-# >
-# > **Here it is**: two ways to write one and the same function, and two answers at 0.
+# Here are two ways to write the same function. Do they agree at the kink?
 
 # %%
 assert truth == {"relu": 0, "abs": 0, "sqrt": "inf", "maximum": [0.5, 0.5]}
-print(slope(torch.relu), slope(lambda x: (x + x.abs()) / 2))
+if answered:
+    print(slope(torch.relu), slope(lambda x: (x + x.abs()) / 2))
 assert [slope(torch.relu), slope(lambda x: (x + x.abs()) / 2)] == [0, 0.5]
 
 # %% [markdown]
@@ -274,13 +268,7 @@ lab.step(trace, predict="grad")
 # chose the *value*. The message is not a choice, it is a product."
 
 # %% [markdown]
-# > **You may think** `where()` protects the branch that is not taken.
-# >
-# > **That is not what happens.** Both branches are computed, and backward walks through both. The one not taken
-# > gets a message of 0, and `sqrt` multiplies it by its slope: 0 times `inf` is `nan`. One `nan` is enough to ruin
-# > every weight before it.
-# >
-# > **Here it is**, mended: make the *input* safe before the dangerous operation, and choose afterwards.
+# Here is the cure: make the *input* safe before the dangerous operation, and choose afterwards.
 
 # %%
 assert math.isnan(gradient[0])
@@ -306,8 +294,8 @@ overflowed = slope(lambda x: (1 + x.exp()).log(), at=100.0)
 lab.reveal(prediction, str(overflowed), "11.g")
 
 # %% [markdown]
-# Now **modify** the rule below. As a formula it is right, and `gradcheck` agrees. But `inf` divided by `inf` is no
-# number. Divide both sides of the fraction by `exp(x)`, and write the rule so that the slope at 100 is 1.
+# Now **modify** the rule below. As a formula it is right, and `gradcheck` agrees. But it divides `exp(x)` by `1 + exp(x)`, and
+# at 100 both are `inf`. Divide both sides of the fraction by `exp(x)`, and write the rule so that the slope at 100 is 1.
 
 
 # %%
@@ -327,7 +315,7 @@ assert math.isnan(overflowed)
 print("gradcheck:", verdict(Softplus), " slope at 100:", slope(Softplus.apply, at=100.0))
 
 # %% [markdown]
-# ## Exit ticket: one shape, one number
+# ## Exit ticket: a shape and a number
 #
 # (1) An operation takes `x` of shape `(5,)`, and returns one element, the sum. A message comes in. What is the shape of
 # the message that its `backward` returns? (2) The slope of `x**3` at 2 is exactly 12. Which of gradcheck's two numbers
@@ -349,9 +337,8 @@ lab.reveal(inexact, "analytical" if nudged == 12 else "numerical", "11.i")
 # ```python
 # import torch
 #
-# x = torch.tensor([0.0, 4.0], requires_grad=True)
-# torch.where(x > 0, x.sqrt(), 0.0).sum().backward()
-# print(x.grad)            # tensor([   nan, 0.2500])
+# x = torch.tensor([0.5, 2.0], dtype=torch.float64, requires_grad=True)
+# print(torch.autograd.gradcheck(torch.tanh, (x,)))    # True
 # ```
 #
 # A class derived from `torch.autograd.Function` runs there without a change.
@@ -361,14 +348,10 @@ lab.reveal(inexact, "analytical" if nudged == 12 else "numerical", "11.i")
 # 1. A `Function` has a `forward`, and a `backward` that returns the message times the slope.
 # 2. The engine believes your rule. `gradcheck` does not: it nudges.
 # 3. At a kink a rule returns what somebody has agreed on.
-# 4. `where` chooses values, but backward goes through both branches, and 0 times `inf` is `nan`.
+# 4. `where` chooses values. Backward goes through both branches, and 0 times `inf` is no number.
 # 5. So make the input safe first, and choose afterwards.
 #
-# ```text
-#             ┌── x > 0:  sqrt(x)  ◄── message 1
-# y = where ──┤
-#             └── else:   sqrt(0)  ◄── message 0, times slope inf: nan
-# ```
+# ![Forward, where takes the value of one of two branches. Backward, a message goes into each branch, also into the one that was not taken.](pictures/11.svg)
 #
 # - [Exercises 11](../exercises/11_write_your_own_op.ipynb)
 # - [Next: 12 · Gradients of gradients](12_gradients_of_gradients.ipynb)

@@ -18,7 +18,7 @@
 #
 # **45 minutes. You need:** notebooks 05, 06 and 09.
 #
-# This penalty on steep slopes raises no error, and does nothing:
+# This program should punish steep slopes. It raises no error, and the punishment does nothing:
 #
 # ```python
 # (slope,) = torch.autograd.grad(y, x, retain_graph=True)
@@ -44,11 +44,10 @@ y = torch.ones(2, 5) @ x
 lab.reveal(passes, [y.numel(), x.numel()], "12.b")  # a row for each output, a column for each input
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 14 minutes to the second refutation, 12 to the hand calculations, 10 for the
+# **For the instructor.** *Time*: 14 minutes to the second *Predict*, 12 to the hand calculations, 10 for the
 # Hessian, 7 for the penalty, 2 for the ticket. Each vote adds 8.
 #
-# *Ask* `lab.classroom("M28")` in place of *Predict*, `lab.classroom("M29")` before the box on
-# `torch.autograd.grad`.
+# *Ask* `lab.classroom("M28")` in place of *Predict*, `lab.classroom("M29")` right after it.
 #
 # *Short of time*: leave out *A Hessian you never build*; exercise 12.3 comes back to it. Keep *Modify*, the
 # penalty that does nothing.
@@ -56,8 +55,9 @@ lab.reveal(passes, [y.numel(), x.numel()], "12.b")  # a row for each output, a c
 # %% [markdown]
 # ## Predict: can you differentiate a gradient?
 #
-# The slope of `x**3` is `3 * x**2`, at `x = 5` it is 75. That is a formula in `x`, so it has a slope too. We ask
-# autograd for the first slope `g`, in the usual way. **Does `g` require grad? And what is in `x.grad`?**
+# The slope of `x**3` is `3 * x**2`. At `x = 5` it is 75. That is a formula in `x`, so it has a slope too. We ask
+# autograd for the first slope `g`: `torch.autograd.grad(y, x)` returns the gradients of `y`, one for each input that you
+# name. **Does `g` require a gradient? And what is in `x.grad`?**
 #
 # `True` or `False`? `75` or `"None"`?
 
@@ -66,15 +66,10 @@ prediction = [..., ...]
 
 x = torch.tensor(5.0, requires_grad=True)
 (plain,) = torch.autograd.grad(x**3, x)
-lab.reveal(prediction, [plain.requires_grad, str(x.grad)], "12.c")
+answered = lab.reveal(prediction, [plain.requires_grad, str(x.grad)], "12.c")
 
 # %% [markdown]
-# > **You may think** a gradient can be differentiated again, since it was computed from `x`.
-# >
-# > **That is not what happens.** Backward runs its rules *unrecorded*: nobody needs the graph of a gradient in
-# > ordinary training. So `g` is a plain number, 75, without a history.
-# >
-# > **Here it is**, with the flag that records the way back, `create_graph=True`:
+# A flag records the way back: `create_graph=True`.
 
 # %%
 assert (plain.item(), plain.requires_grad, x.grad) == (75, False, None)
@@ -87,8 +82,8 @@ with lab.record() as trace:
 # %% [markdown]
 # ## Step: which nodes does the second pass walk on?
 #
-# The first backward pass now *makes* nodes: each rule is computed with recorded operations. The stepper asks you for each
-# message. On which nodes does the second pass walk?
+# With the flag, the first backward pass *makes* nodes: each rule is computed with recorded operations. The stepper asks you
+# for each message. On which nodes does the second pass walk?
 
 # %%
 lab.step(trace, predict="grad")
@@ -102,15 +97,10 @@ lab.step(trace, predict="grad")
 # *computation of the slope*. That is what was recorded."
 
 # %% [markdown]
-# The rule of `x**3` was computed as `1 * (x**2 * 3)`: that made the three nodes with a double outline. The second pass
-# walks on them, and ends with `6 * x`, at 5 that is 30.
+# The rule of `x**3` was computed as `1 * (x**2 * 3)`. That made the three nodes with a double outline, and the second pass
+# walks on them. Which formula does it end with?
 #
-# > **You may think** `torch.autograd.grad` fills `.grad` as well.
-# >
-# > **That is not what happens.** It *returns* the gradient, and touches no accumulator: `x.grad` was `None`.
-# > And an input that the output does not use is an error, unless you allow it.
-# >
-# > **Here it is**:
+# `torch.autograd.grad` also watches what you ask for. An input that the output does not use is an error, unless you allow it:
 
 # %%
 assert g.requires_grad
@@ -119,12 +109,13 @@ x, unused = (torch.tensor(5.0, requires_grad=True) for _ in range(2))
 with lab.expect(RuntimeError, "appears to not have been used"):
     torch.autograd.grad(x**3, [x, unused])
 found = torch.autograd.grad(x**3, [x, unused], allow_unused=True)
-print("returned:", [str(f) for f in found], "| x.grad:", x.grad)
+if answered:
+    print("returned:", [str(f) for f in found], "| x.grad:", x.grad)
 assert found[1] is None
 assert x.grad is None
 
 # %% [markdown]
-# With `backward` it is different: it fills `.grad`, each time by adding. Here is `x = 5` again. **Predict** `x.grad`
+# `backward` fills `.grad`, each time by adding. Here is `x = 5` again. **Predict** `x.grad`
 # after each of the two calls.
 
 # %%
@@ -139,13 +130,10 @@ seen.append(x.grad.item())
 lab.reveal(prediction, seen, "12.d")
 
 # %% [markdown]
-# 105 is the first slope *plus* the second: no quantity that anybody wants. For derivatives of derivatives use
-# `torch.autograd.grad`.
+# Three names look alike, and mean three things. `retain_graph` keeps the saved values for another pass over the
+# *same* graph. `retain_grad()` keeps the gradient of a tensor in between. `create_graph` records the *pass*.
 #
-# Three names look alike, and are three things: `retain_graph` keeps the saved values for another pass over the
-# *same* graph; `retain_grad()` keeps the gradient of a tensor in between; `create_graph` records the *pass*.
-#
-# **Predict**, `"fine"` or `"error"`: after one pass over `y` comes `y.backward()`. The four cases: `y = x**3`, no flag;
+# **Predict**, `"fine"` or `"error"`: first comes one pass over `y`, then `y.backward()`. The four cases: `y = x**3`, no flag;
 # `y = x * 3`, no flag; `y = x**3` with `retain_graph=True`; `y = x**3` with `create_graph=True`.
 
 # %%
@@ -170,9 +158,6 @@ lab.reveal(
 )
 
 # %% [markdown]
-# `x * 3` saves the 3 and nothing of `x`, but a pass frees whatever was saved. After `y = x + 3`, which saves nothing, a
-# second pass works. And `create_graph` keeps the saved values by itself: what it has recorded needs them.
-#
 # **Worked example**: all derivatives of `x**4` at 2.
 
 # %%
@@ -186,9 +171,9 @@ print(derivatives)
 assert derivatives == [32, 48, 48, 24]
 
 # %% [markdown]
-# **Half done.** `y = x * x.detach() * x` at `x = 3`: the middle factor is a constant. Its first derivative is
+# **Half done.** `y = x * x.detach() * x` at `x = 3`: the middle factor is a constant. The first derivative is
 # `2 * x * 3`. What is the second? **All yours:** `y = a * a * b` at `a = 2`, `b = 5`: differentiate by `a`, and
-# the result by `b`.
+# then differentiate the result by `b`.
 
 # %%
 half, yours = ..., ...
@@ -208,9 +193,9 @@ lab.reveal(yours, twice(a * a * b, a, b), "12.g")
 # ## A Hessian you never build
 #
 # A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters these
-# are 5,808,100 numbers. But often you want only its product with one vector `v`. If `g` is the gradient, that is
-# the gradient of a number: of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does
-# that take, for any `n`? And work out the product below, by hand: at `x = (2, 3)` the Hessian of the `f` in the
+# are 5,808,100 numbers. But often you want only its product with a vector `v`. If `g` is the gradient, that product is
+# itself a gradient: that of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does
+# this take, for any `n`? Then work out the product below, by hand. At `x = (2, 3)` the Hessian of the `f` in the
 # next cell has the rows `6, 4` and `4, 18`, and `v` is `(1, 10)`.
 
 # %%
@@ -234,11 +219,12 @@ lab.reveal(by_hand, product, "12.i")
 assert [hvp(f, x, v).tolist() for v in torch.eye(2)] == [[6, 4], [4, 18]]
 
 # %% [markdown]
-# If you want the whole matrix, ask with one `v` after another, as in the last line. Each gives one row.
+# If you want the whole matrix, ask with each `v` in turn that is 1 in one place and 0 elsewhere, as in the last line. Each
+# gives a row.
 #
 # ## A gradient inside a loss
 #
-# Sometimes a loss should punish steep slopes: the **gradient penalty**. Here `y = w * x * x`, and the loss is the
+# Sometimes a loss should punish steep slopes: that is a **gradient penalty**. Here `y = w * x * x`, and the loss is the
 # square of its slope by `x`. At `w = 3`, `x = 2` the slope is 12. **Predict** `w.grad` with `create_graph=True`
 # (a number). And without the flag, does backward give `"a number"` or `"an error"`?
 
@@ -259,13 +245,10 @@ assert 2410**2 == 5808100
 # is. Beside another loss nobody hears it."
 
 # %% [markdown]
-# The slope is `2 * w * x`, its square `4 * w * w * x * x`, and the derivative of that by `w` is 96. The error of the second
-# try helps: it says that a constant has no gradient. Add the penalty to an ordinary loss and there is no error any more: the
-# penalty is then a constant beside it, and nobody notices.
-#
 # ## Modify: the penalty that does nothing
 #
-# That is what happens below. **Predict** `w.grad`; then take the other flag, and predict again.
+# Below, the penalty stands beside an ordinary loss, as in the program from the top. **Predict** `w.grad`. Then take the
+# other flag, and predict again.
 
 # %%
 prediction = ...
@@ -274,26 +257,28 @@ w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=Tr
 y = w * x * x
 (slope,) = torch.autograd.grad(y, x, retain_graph=True)
 (y + slope**2).backward()
-lab.reveal(prediction, w.grad, "12.l")
+answered = lab.reveal(prediction, w.grad, "12.l")
 
 # %% [markdown]
-# `w.grad` is that of `y` alone: the penalty took no part in it. With `create_graph=True` in place of `retain_graph=True` it
-# does, and the last line below says what you should have found. The cell begins with the error from before:
+# When you have answered, the next cell shows both: the penalty alone, without the flag, and beside the loss, with it.
 
 # %%
 assert penalty == 96
-with lab.expect(RuntimeError, "does not require grad"):
-    (constant**2).backward()
+if answered:
+    with lab.expect(RuntimeError, "does not require grad"):
+        (constant**2).backward()
 w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 y = w * x * x
 (slope,) = torch.autograd.grad(y, x, create_graph=True)
 (y + slope**2).backward()
+if answered:
+    print("with create_graph=True:", w.grad)
 assert w.grad == 100
 
 # %% [markdown]
 # ## Exit ticket: once more, and where to
 #
-# (1) The second derivative of `x**2 * 5` at any place. (2) With `create_graph=True`, does `torch.autograd.grad` fill
+# (1) What is the second derivative of `x**2 * 5`, at any place? (2) With `create_graph=True`, does `torch.autograd.grad` fill
 # `x.grad`? `True` or `False`.
 
 # %%
@@ -309,9 +294,9 @@ lab.reveal(fills, x.grad is not None, "12.n")
 # ```python
 # import torch
 #
-# x = torch.tensor(5.0, requires_grad=True)
+# x = torch.tensor(2.0, requires_grad=True)
 # (g,) = torch.autograd.grad(x**3, x, create_graph=True)
-# print(torch.autograd.grad(g, x))    # (tensor(30.),)
+# print(torch.autograd.grad(g, x))    # (tensor(12.),)
 # ```
 #
 # ## In five lines
@@ -319,18 +304,10 @@ lab.reveal(fills, x.grad is not None, "12.n")
 # 1. A pass is not recorded, unless you ask for it with `create_graph=True`.
 # 2. A recorded pass is made of nodes, and backward can walk on them.
 # 3. `torch.autograd.grad` returns. `backward` adds to `.grad`.
-# 4. Hessian times vector takes two passes, and never the matrix.
-# 5. Without the flag, a penalty on a slope is a constant.
+# 4. For the product of the Hessian and a vector you never build the Hessian.
+# 5. If the slope was not recorded, a penalty on it is a constant.
 #
-# ```text
-# x ──► x**3                  forward
-#        │  backward, recorded
-#        ▼
-#        3 * x**2             computed forward, too
-#        │  backward
-#        ▼
-#        6 * x
-# ```
+# ![Forward makes y. Backward, recorded, makes its slope, as forward would. Backward again makes the slope of the slope.](pictures/12.svg)
 #
 # - [Exercises 12](../exercises/12_gradients_of_gradients.ipynb)
 # - [Next: 13 · Train, debug, build](13_train_debug_build.ipynb)

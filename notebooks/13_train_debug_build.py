@@ -19,9 +19,9 @@
 # **60 minutes. You need:** the notebooks before, above all 05 to 08 and 10 to 12.
 #
 # A network trains, without an error, without a warning, **and does not learn. What do you look at first?** Here you train one
-# that learns, break it in several ways, and read the cause from its gradients.
+# that learns. Then you break it in several ways, and read the cause from its gradients.
 #
-# **Warm-up**, from memory. (1) `(g,) = torch.autograd.grad(x**3, x)`, without any flag: does `g` require grad?
+# **Warm-up**, from memory. (1) `(g,) = torch.autograd.grad(x**3, x)`, without any flag: does `g` require a gradient?
 # And is `x.grad` filled? (2) `e = x.exp()`, then `e += 1`, then backward: `"error"` or `"fine"`?
 
 # %%
@@ -61,7 +61,7 @@ lab.reveal(after_writing, outcome(e), "13.b")
 #
 # Everything you know now goes into one program: a network that reads handwritten digits. Before it has learned
 # anything, it gives each of the ten digits about the same probability. **Which loss do you expect?** The loss
-# is the cross-entropy: minus the logarithm of the probability of the right digit.
+# is the **cross-entropy**: minus the logarithm of the probability of the right digit.
 #
 # `0` · `0.1` · `2.3` · `10`
 
@@ -83,9 +83,7 @@ lab.reveal(prediction, round(first_loss.item(), 1), "13.c")
 # %% [markdown]
 # ## Step: one batch, forward and back
 #
-# It is `log(10)`. If your first loss is far from it, you have found a mistake before any training.
-#
-# Step through one batch of five images. Where several nodes are ready, the stepper asks which comes next: click it. (The
+# Step through one batch of five images. When several nodes are ready, the stepper asks which comes next: click it. (The
 # last recorded comes first, and accumulators before all others.) Which parameter gets its gradient last?
 
 # %%
@@ -105,8 +103,8 @@ lab.step(trace, predict="next-node")
 # *Expect* the order of the program. The sentence that helps: "Read the program from its last line."
 
 # %% [markdown]
-# **Worked example**: the training step. Five lines, and each has had its notebook. The loop takes 280 steps, a few
-# seconds. Then **predict** the share of right answers on the 397 images it has never seen, in percent.
+# **Worked example**: the training step. It has five lines, and you know each from a notebook. The loop takes 280 steps, a few
+# seconds. Then **predict** the share of right answers on the 397 images that the network has never seen, in percent.
 
 
 # %%
@@ -139,7 +137,7 @@ if lab.reveal(percent, round(100 * accuracy), "13.d"):
 
 # %% [markdown]
 # **Half done.** A batch of 100 does not fit, so you run two halves of 50, with backward after each and one update
-# at the end. The loss is a *mean*. By what do you divide each of the two losses to get the `.grad` of the whole
+# at the end. The loss is a *mean*. By what do you divide each of the losses to get the `.grad` of the whole
 # batch? **All yours:** the parts have 60 rows and the rest. By what do you *multiply* each loss?
 
 # %%
@@ -165,8 +163,8 @@ lab.reveal(yours, factors(gradient(0, 60), gradient(60, 100)).tolist(), "13.f")
 # %% [markdown]
 # ## It does not learn: too small, too large
 #
-# Nine layers now, eight of them followed by the sigmoid. **Predict**: how large is the gradient of the *first*
-# weights, compared with that of the *last*?
+# Now there are nine layers. Eight of them are followed by the sigmoid, a smooth curve from 0 to 1. **Predict**: how large is
+# the gradient of the *first* weights, compared with that of the *last*?
 #
 # `"equal"` · `"10 times smaller"` · `"10000 times smaller"`
 
@@ -215,14 +213,11 @@ if lab.reveal(prediction, size, "13.g"):
 # The sentence that helps: "Nine factors in a row. What becomes of a quarter, nine times?"
 
 # %% [markdown]
-# Read each line from right to left, as the messages go. The slope of the sigmoid is at most a quarter, so every
-# layer shrinks the message: the gradient **vanishes**. Large weights stretch it: the first weights get over 30
-# times what the last get, and it **explodes**.
+# A gradient **vanishes** when every layer shrinks the message, and it **explodes** when every layer stretches it. To cure
+# both, keep the product of the factors near one. ReLU passes on about half of the messages, unchanged. Weights with
+# variance `2 / inputs` make up for the other half.
 #
-# To cure both, keep the product of the factors near one. ReLU passes on about half of the messages, unchanged, and
-# weights with variance `2 / inputs` make up for the other half. The line is flat.
-#
-# The same nine layers, trained on 400 images: **predict** which of the two learns, `"sigmoid"`, `"relu"`, or `"both"`.
+# Train the same nine layers on 400 images: **predict** which of the two learns, `"sigmoid"`, `"relu"`, or `"both"`.
 
 # %%
 prediction = ...
@@ -243,8 +238,9 @@ learned = [name for name in last if last[name] < 0.1]  # on 400 images
 lab.reveal(prediction, "both" if len(learned) == 2 else learned[0], "13.h")
 
 # %% [markdown]
-# When a gradient explodes only now and then, **clip** it before the update: `clip_grad_norm_` shrinks all of them until their
-# common norm is 1. In the exploding network the first was many times the last. **Predict** what it is after that:
+# If a gradient explodes only now and then, **clip** it before the update: `clip_grad_norm_` shrinks all gradients until their
+# common **norm** is 1. (The norm is the length: the root of the sum of the squares.) In the exploding network the first
+# gradient was many times the last. **Predict** what it is after that:
 # `"equal"` · `"fewer times"` · `"as many times"`
 
 # %%
@@ -262,8 +258,6 @@ if lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else 
     plots.curves(lines, xlabel="layer", ylabel="norm of the gradient", log="y")
 
 # %% [markdown]
-# All layers shrink alike: the update keeps its direction.
-#
 # ## What forward keeps, and where the time goes
 #
 # The graph saves values for backward. A hook counts them. **Predict**, from most to
@@ -310,10 +304,7 @@ runs = {"plain": kept(layers), "no_grad": kept(layers, False), "checkpoint": kep
 lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]), "13.j")
 
 # %% [markdown]
-# 64,000 numbers, 25,600, and none. The gradients are the same. Checkpointing pays with time: each half runs
-# forward twice. Use `no_grad` wherever no backward follows.
-#
-# And where does the time go? Hooks before and after each node stop the clock. **Predict**: which takes longest?
+# And where does the time go? Hooks before and after each node stop the clock. **Predict**: which node takes longest?
 
 # %%
 import time
@@ -334,7 +325,7 @@ plots.bars(shortest, xlabel="time in the node")  # the loss on top
 # %% [markdown]
 # ## Debug: a layer that does not move
 #
-# Somebody's network gets better only slowly: its first layer does not move. No error, no warning. **Predict**
+# Somebody's network gets better only slowly: its first layer does not move. There is no error, and no warning. **Predict**
 # `first.weight.grad`, then let the lab say why.
 
 # %%
@@ -347,12 +338,13 @@ with lab.record():
     hidden = torch.tensor(first(images[:50]).tolist())
     loss = F.cross_entropy(second(torch.relu(hidden).double()), labels[:50])
     loss.backward()
-lab.reveal(prediction, "None" if first.weight.grad is None else first.weight.grad.abs().sum(), "13.k")
+its_grad = "None" if first.weight.grad is None else first.weight.grad.abs().sum()
+if lab.reveal(prediction, its_grad, "13.k"):
+    print(*str(lab.why(first.weight, loss)).splitlines()[:2], sep="\n")
 
 # %% [markdown]
-# `None`, not zero: there is no path. Numbers taken out with `tolist` have no history.
-#
 # > **You may think** that a bug in training shows itself by an error.
+# >
 # > **That is not what happens.** The worst are silent: a wrong gradient is a gradient too.
 # >
 # > **Here it is**: four programs without an error. **Predict** the `.grad` of `x`: a number, or `"nan"`.
@@ -374,22 +366,17 @@ def silent(name, value):
     return x.grad.item()
 
 
-print(*str(lab.why(first.weight, loss)).splitlines()[:2], sep="\n")
 truth = [silent("where", 0.0), silent("relu", 0.0), silent("data", 3.0), silent("view", 3.0)]
 found = dict(zip(prediction, ("nan" if g != g else g for g in truth), strict=True))
 lab.reveal(prediction, found, "13.l")
 
 # %% [markdown]
-# `where` throws the infinite slope of the root away by multiplying it by zero, and that is not a number. `.data`
-# hides the change from the version counter: 200 comes out where 6 is right. The view rewrote the history of `y`.
-# At its kink ReLU has a convention, zero.
-#
 # **Modify**: replace the line with `.data` by `with torch.no_grad(): x[0] = 100.0`. Predict what backward says.
 #
-# ## Exit ticket: two hasty ones
+# ## Exit ticket: two hasty programs
 #
 # (1) The optimizer steps between forward and backward: `"error"` or `"fine"`? (2) `b = a * a`, the loss is `b * (b * 3)`, and
-# at `a = 2` the gradient is 96. A hasty engine sends `b`'s node on at its first message. Does it give `"less"` or `"more"`?
+# at `a = 2` the gradient is 96. A hasty engine runs the node of `b` at its first message. Does it give `"less"` or `"more"`?
 
 # %%
 between, hasty = ..., ...
@@ -416,8 +403,8 @@ lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more", "1
 # %% [markdown]
 # ## Build the engine yourself
 #
-# In the exercises you write the engine: a class of numbers that record what is done to them, and a `backward`,
-# checked against this lab on random graphs.
+# In the exercises you write the engine: a class of numbers that record what is done to them, and a `backward`. The checks
+# compare it with this lab on random graphs.
 #
 # ## The same in PyTorch
 #
@@ -430,21 +417,17 @@ lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more", "1
 # optimizer.step()
 # ```
 #
-# Change the import, and this notebook runs there; only `lab` stays here.
+# Change the import, and this notebook runs there. Only `lab` stays here.
 #
 # ## In five lines
 #
 # 1. Forward, clear, backward, step.
 # 2. Keep the product of the layers' factors near one, or the gradient vanishes or explodes.
-# 3. Forward keeps values. `no_grad` keeps none, checkpoints keep fewer.
-# 4. The worst bugs are silent. Look at `.grad`: is it `None`, zero, `nan`, or far too large?
+# 3. Forward keeps values for backward. You can keep fewer, or none.
+# 4. The worst bugs are silent. Look at `.grad`: is it missing, zero, no number, or far too large?
 # 5. Then ask `lab.why`.
 #
-# ```text
-# forward ──► zero_grad ──► backward ──► step ──┐
-#    ▲                                          │
-#    └────────────── next batch ────────────────┘
-# ```
+# ![A circle: forward, zero_grad, backward, step, and again with the next batch.](pictures/13.svg)
 #
 # - [Exercises 13](../exercises/13_train_debug_build.ipynb)
 # - [Next: 14 · A graph captured once](14_a_graph_captured_once.ipynb)

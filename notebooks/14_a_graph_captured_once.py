@@ -58,8 +58,8 @@ lab.reveal(empties, found, "14.b")
 # %% [markdown]
 # ## Predict: what is in a captured graph?
 #
-# So far every run of your code built a graph of its own: **define by run**. `torch.compile` watches **one** run,
-# and keeps its graph.
+# So far every run of your code built a graph of its own: **define by run**. `torch.compile` watches a **single** run,
+# and **captures** its graph: it keeps the graph and runs it from then on.
 #
 # The function below has a loop and a branch. It is captured with `n = 3` and `flip = False`. **How many** `tanh`
 # are in the captured graph, how many loops, and how many `neg`?
@@ -83,38 +83,33 @@ w = torch.tensor([0.9, 0.4, -0.6], requires_grad=True)
 # %%
 both = lab.compare_static(layers, x, w, 3, False)
 ops = [step.op for step in both.compiled.graph.steps if step.part == "forward"]
-lab.reveal(prediction, [ops.count("tanh"), ops.count("loop"), ops.count("neg")], "14.c")
+answered = lab.reveal(prediction, [ops.count("tanh"), ops.count("loop"), ops.count("neg")], "14.c")
 assert [ops.count("tanh"), ops.count("loop"), ops.count("neg")] == [3, 0, 0]
 
 # %% [markdown]
-# ## Step: three turns, one graph
+# ## Step: the loop and its graph
 #
-# The code is on the left. The dynamic graph, in the middle, grows with **Step**; the captured one, on the right, is
-# there from the start. Step through the turns of the loop.
+# The code is on the left. The graph of an ordinary run, in the middle, grows with **Step**. The captured graph, on the right,
+# is there from the start. Step through the turns of the loop.
 
 # %%
 both.first()
 
 # %% [markdown]
-# > **You may think** the captured graph holds your loop and your `if`, and decides anew each time.
-# >
-# > **That is not what happens.** Only operations on tensors were seen. The loop is unrolled: three turns are three
-# > `tanh`. Only the side of the branch that ran is there; the other side never existed.
-# >
-# > **Here it is.** Every step of the graph is one operation:
+# When you have answered, you see every step of the captured graph. Each is an operation:
 
 # %%
 captured = both.compiled.entries[0].history[0][1]  # before the passes, which come below
-for step in captured.steps:
+for step in captured.steps if answered else ():
     if step.part == "forward":
         print(step)
 
 # %% [markdown]
 # ## Guards: when is the graph still right?
 #
-# So the graph is right only while the loop has three turns and the branch is not taken. Who checks that?
-# Before each call, conditions are checked, the **guards**: shapes, number types, `requires_grad`, grad mode, and every
-# Python constant. If one is missed, the function is captured again.
+# The graph is right only for calls like the one it was captured in. Who checks that?
+# Before each call, conditions are checked, the **guards**: shapes, number types, `requires_grad`, whether recording is on, and
+# every Python constant. If a call misses a guard, the function is captured again.
 #
 # **Predict** for these four calls: `"holds"` or `"missed"`?
 #
@@ -159,12 +154,11 @@ if lab.reveal(prediction, "runs it as it is" if right else "captures one side", 
     print(said[0].message)
 
 # %% [markdown]
-# It is a **graph break**. The results stay right, only nothing is gained. `torch.compile(choose, fullgraph=True)`
-# makes it an error instead. `print`, `.item()`, hooks, a write into an argument and random numbers of your own
-# (`torch.rand`) break a capture too.
+# `print`, `.item()`, hooks, a write into an argument and random numbers of your own (`torch.rand`) break a capture too.
 #
-# Two things do not break it. **Dropout** is a step of the graph that draws anew at each call. **Batch norm** writes
-# its running statistics: the graph returns the new ones, and the call puts them in their place.
+# Two things do not break it. **Dropout**, which sets random values to 0, is a step of the graph that draws anew at each call.
+# **Batch norm**, which keeps running statistics of what it has seen, writes them: the graph returns the new ones, and the call
+# puts them in their place.
 
 # %%
 assert right
@@ -200,13 +194,10 @@ truth = {name: value in read for name, value in names.items()}
 lab.reveal(prediction, truth, "14.f")
 
 # %% [markdown]
-# `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, but here a
-# program decides, and may compute a value **again**.
-#
 # ## Passes: a smaller graph
 #
-# A **pass** takes a graph and returns a better one. **Worked:** in `h * h + h * h` both products are the same, so
-# one is computed for both (`share`). Look at each pass, before and after, with **Step**:
+# A compiler's **pass** takes a graph and returns a better one. **Worked:** in `h * h + h * h` both products are the same, so
+# the pass `share` computes it once. Look at each pass, before and after, with **Step**:
 
 # %%
 assert truth == {"a": True, "b": False, "c": True}
@@ -215,11 +206,12 @@ passes.stage = 2
 passes
 
 # %% [markdown]
-# **Half done.** *Fusing*: a value that is read **once**, by an elementwise step, gets no name; its step becomes a part
-# of that line. In `c = torch.tanh(x * 2 + 1)` two values lose their names. Which **one** step remains?
+# **Half done.** The pass `fuse` works on **elementwise** operations, those that treat each number alone. If such a step reads
+# a value, and nothing else does, the value gets no name: its step becomes a part of that line. In `c = torch.tanh(x * 2 + 1)`
+# two values lose their names. Which **single** step remains?
 #
 # **All yours:** how many lines are left of the function below, if nobody needs a gradient? Count its operations,
-# then take away those whose result is read once, by another elementwise one. A sum is not elementwise.
+# then take away those whose result is read once, by another elementwise step. A sum is not elementwise.
 
 # %%
 half, yours = ..., ...  # the name of an operation; a number
@@ -243,7 +235,7 @@ if lab.reveal(yours, len(lines), "14.h"):
 # ## Just another node, for autograd
 #
 # What does autograd see of all this? **Predict** the name of the node that a compiled call leaves, and how many
-# edges it has. The function is `layers`; `x` and `w` require grad.
+# edges it has. The function is `layers`. `x` and `w` require a gradient.
 
 # %%
 name, edges = ..., ...
@@ -261,13 +253,12 @@ assert (len(lines), len(y.grad_fn.next_functions)) == (3, 2)
 lab.step(trace)
 
 # %% [markdown]
-# One node, as if you had written a `Function` with a very good backward: **the engine does not know that it is
-# compiled.** Open it in the stepper at the step where it runs: each line of its NumPy, and the rule it came from.
+# Open the node in the stepper at the step where it runs: you see each line of its NumPy, and the rule it came from.
 #
 # ## A whole training step
 #
-# `backward()` may stand **inside**, the update behind it; PyTorch breaks the graph there. **Predict** the last
-# line's operator, `"="`, `"-="` or `"+="`; then read the source.
+# You may call `backward()` **inside** the function, and update behind it. (PyTorch breaks the graph there.) **Predict** the
+# last line's operator, `"="`, `"-="` or `"+="`. Then read the source.
 
 # %%
 operator = ...
@@ -294,7 +285,7 @@ assert train(data) < first
 # %% [markdown]
 # ## Modify: print inside
 #
-# In `layers`, write `print(h.shape)` into the loop. **Predict** what the comparison says; then run its cell again.
+# In `layers`, write `print(h.shape)` into the loop. **Predict** what the comparison says. Then run its cell again.
 #
 # ## Exit ticket: twice, and how many
 #
@@ -323,23 +314,19 @@ lab.reveal(graphs, len(compiled.entries), "14.m")
 #
 # compiled = torch.compile(layers, backend="aot_eager")
 # y = compiled(x, w, 3, False)
-# y.grad_fn   # <torch.autograd.function.CompiledFunctionBackward object at ...>
+# y.backward()
 # ```
 #
-# Behind a break PyTorch goes on with a second graph; here the whole function runs as it is.
+# Behind a break PyTorch goes on with a second graph. Here the whole function runs as it is.
 #
 # ## In five lines
 #
-# 1. A captured graph has the operations of one run: no loop, and one side of a branch.
+# 1. A captured graph has the operations of a single run, and nothing of Python.
 # 2. Guards check shapes, types and Python constants before each call.
 # 3. A number read out of a tensor breaks the capture.
 # 4. Passes make the graph smaller: they share, fuse, and compute again.
 # 5. For autograd, all of it is one node.
 #
-# ```text
-# your code ── one run ──► captured graph ── passes ──► fewer lines ──► one node
-#     ▲                                                     ▲
-#     └── a guard is missed ◄── guards, at each call ──► all hold
-# ```
+# ![One run of your code gives a captured graph, and passes make it smaller. At each call guards are checked: if all hold, the graph runs; if one is missed, your code is captured again.](pictures/14.svg)
 #
 # - [Exercises 14](../exercises/14_a_graph_captured_once.ipynb)

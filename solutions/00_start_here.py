@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 00 · Exercises: start here
 #
-# Three small ones, to see how exercises work. Put your answer in place of the dots, run the cell, then run
+# Three small exercises, to see how they work. Put your answer in place of the dots, run the cell, then run
 # the check below it. You may try as often as you like. In a cell of its own,
 # `lab.hint("00.1")` gives a hint, and a better one if you ask again; `lab.progress()` counts your points.
 
@@ -20,7 +20,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 00.1 · Count the operations (1 point)
 #
-# How many operations does autograd record for this line, if `x` requires grad?
+# How many operations does autograd record for this line, if `x` requires a gradient?
 #
 # ```python
 # y = 3 * x**2 - x
@@ -69,7 +69,7 @@ item(
 # %% [markdown]
 # ## 00.2 · A value (1 point)
 #
-# Which number is `y` of the line above at `x = -2`?
+# Which number is `y` in the line from 00.1, at `x = -2`?
 
 # %%
 ### BEGIN SOLUTION

@@ -67,7 +67,7 @@ item(
 # ## 01.2 · By hand (2 points)
 #
 # What does the forward difference with `h = 0.5` say for `f(x) = x**2 - x` at `x = 1`, and what does the central
-# one say? Give a list of two numbers.
+# difference say? Give a list of two numbers.
 
 # %%
 ### BEGIN SOLUTION

@@ -19,7 +19,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 02.1 · Who has a history? (2 points)
 #
-# The lines below run in this order, and nobody calls `backward`. Which of `a`, `b`, `c`, `d`,
+# The lines below run in this order, and nobody calls `backward`. Inside `with torch.no_grad():` nothing is recorded. Which of `a`, `b`, `c`, `d`,
 # `e` have a `grad_fn` that is not `None`? Give a list of five, `True` or `False` for each.
 #
 # ```python
@@ -92,7 +92,7 @@ item(
 # %% [markdown]
 # ## 02.2 · The edges of a product (2 points)
 #
-# `a` requires grad, `k` is a constant. What are the names in `next_functions` of `y = k * a`, in order? Use
+# `a` requires a gradient, `k` is a constant. What are the names in `next_functions` of `y = k * a`, in order? Use
 # `"AccumulateGrad"`, `"MulBackward0"` or `"None"`.
 
 # %%
@@ -144,14 +144,14 @@ item(
 # ## 02.3 · Draw the graph (3 points)
 #
 # ```python
-# p = a * b      # a and b require grad
+# p = a * b      # a and b require a gradient
 # q = p + 2
 # r = q * p
 # s = r - a
 # ```
 #
 # Write down where the edges of each node lead, in the order of the operands. Use the names of the tensors for
-# their nodes (`"a"` and `"b"` are the accumulators), and `None` for a dead end.
+# their nodes (`"a"` and `"b"` are the mailboxes), and `None` for a dead end.
 
 # %%
 ### BEGIN SOLUTION
@@ -226,7 +226,7 @@ item(
 # %% [markdown]
 # ## 02.4 · Build this graph (3 points)
 #
-# Write `build(a, b)` so that its result has this graph. `a` and `b` are leaves that require grad; the edges
+# Write `build(a, b)` so that its result has this graph. `a` and `b` are leaves that require a gradient. The edges
 # are in this order.
 #
 # ```text

@@ -21,7 +21,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 03.1 · Six nodes (3 points)
 #
-# Each node receives the message `6`. What does it send **to `a`**? Throughout, `a = 2` and `b = 5`. Give a
+# The message `6` comes in at each node. What does the node send **to `a`**? Always `a = 2` and `b = 5`. Give a
 # list of six numbers.
 #
 # 1. `a + b`
@@ -116,8 +116,8 @@ item(
 # %% [markdown]
 # ## 03.2 · Who saves what? (2 points)
 #
-# On the way back the rule needs some numbers of the forward run. Which of them does the node save, at the
-# least, if both `a` and `b` require grad? Choose for each node from `"nothing"`, `"operands"`, `"result"`.
+# On the way back a rule needs some numbers of the forward run. Which of them must the node save, if `a` and `b` both
+# require a gradient? Choose for each node from `"nothing"`, `"operands"`, `"result"`.
 #
 # 1. `a + b`
 # 2. `a * b`
@@ -187,7 +187,7 @@ item(
 # %% [markdown]
 # ## 03.3 · Write three rules (5 points)
 #
-# A rule gets the message `g` and the operands, and returns what goes to each operand (numbers in, numbers
+# A rule gets the message `g` and the operands. It returns what goes to each operand (numbers in, numbers
 # out). Write the rules of `a / b`, of `sigmoid(a)` and of `leaky(a)`, which is `a` for `a > 0` and `0.1 * a`
 # elsewhere. The check waits until all three are written.
 

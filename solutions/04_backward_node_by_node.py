@@ -138,7 +138,7 @@ item(
 # ## 04.2 · You are the engine (3 points)
 #
 # `b = a * 2`, `c = b + a` and `loss = b * c`, at `a = 3`. The nodes are called `"loss"`, `"c"`, `"b"` and `"a"`
-# here (the last is the accumulator of `a`). In which order do they run, and which gradient does each receive?
+# here (the last is the accumulator of `a`). In which order do they run, and which gradient does each one get?
 # Write pairs, beginning with the node that runs first.
 #
 # Work on paper, or be the engine in the stepper below: choose each node and type what it sends. Then run
@@ -281,8 +281,8 @@ item(
 # %% [markdown]
 # ## 04.3 · Put the engine together (2 points)
 #
-# These are the parts of a backward pass, shuffled. Give their letters in the right order, the
-# parts of the loop in the order in which they happen for one node.
+# Here are the parts of a backward pass, shuffled. Give their letters in the right order. Put the parts of the loop
+# in the order in which they happen for one node.
 #
 # - **A** loop: while a node is ready, take the one made last
 # - **B** count how many messages every node will get
@@ -355,9 +355,9 @@ item(
 # %% [markdown]
 # ## 04.4 · Write backward (5 points)
 #
-# Here is the smallest graph there can be. A node knows its `value`, its `inputs`, and its `rule`: from
+# Here is a graph as small as can be. A node knows its `value`, its `inputs`, and its `rule`: from
 # the gradient `g` of its value, `rule(g)` makes a list with one gradient per input. Write
-# `backward(root)`: afterwards the `.grad` of every node is the gradient of the root with respect to it.
+# `backward(root)`. Afterwards the `.grad` of every node is the gradient of the root with respect to that node.
 
 
 # %%
@@ -776,6 +776,68 @@ def backward(root):
     root.grad = 1.0
     for x, g in zip(root.inputs, root.rule(1.0)):
         x.grad += g
+
+
+@wrong(
+    "M06",
+    "You go level by level from the root. A node that is used on two levels sends on both, and the second time what it had sent before as "
+    "well. It must wait for all its messages, and go on once.",
+    score=3,
+)
+def backward(root):
+    root.grad, level = 1.0, [root]
+    while level:
+        below = []
+        for node in level:
+            for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+                x.grad += g
+                if x not in below:
+                    below.append(x)
+        level = below
+
+
+@wrong(
+    "M07",
+    "A node that uses an input twice, such as a + a, sends it two messages, and one of yours is lost. Go through the inputs one by one, "
+    "and add.",
+    score=0.5,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        messages = dict(zip(node.inputs, node.rule(node.grad) if node.inputs else []))
+        for x, g in messages.items():
+            x.grad += g
+
+
+@wrong(
+    "",
+    "A rule is asked again for each of its inputs. Ask it once: its answer has the messages for all of them.",
+    score=3.5,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        for i, x in enumerate(node.inputs):
+            x.grad += node.rule(node.grad)[i]
 
 
 @right

@@ -29,7 +29,7 @@ from autograd_lab import lab
 # y.backward()
 # ```
 #
-# For `w`, `k`, `h`, `m` and `y`, in this order: is it a leaf? And does it have a `.grad` afterwards, one that is
+# Take `w`, `k`, `h`, `m` and `y`, in this order: is it a leaf? And does it have a `.grad` afterwards that is
 # not `None`? Answer each with `True` or `False`.
 
 # %%
@@ -189,7 +189,7 @@ item(
 # %% [markdown]
 # ## 05.3 · Why does it learn backwards? (4 points)
 #
-# This loop should bring `w` to 3, where `(w - 3)**2` is least. It overshoots and swings wider and wider.
+# This loop should bring `w` to 3, where `(w - 3)**2` is least. Instead it jumps over 3, each time further.
 # Mend it. (Look at `w.grad` from turn to turn.)
 
 

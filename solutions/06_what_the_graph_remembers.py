@@ -19,8 +19,8 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 06.1 · What is kept? (2 points)
 #
-# `x` (shape `[8, 5]`) does not require grad, `w` (shape `[5, 3]`) does. How many **numbers** do the nodes of
-# these lines keep in all, counting what they save and not counting a result twice?
+# `x` (shape `[8, 5]`) does not require a gradient, `w` (shape `[5, 3]`) does. How many **numbers** do the nodes of
+# these lines keep in all? Count what they save, and count no result twice.
 #
 # ```python
 # p = x @ w
@@ -190,7 +190,7 @@ item(
 # %% [markdown]
 # ## 06.3 · A state that drags its past along (3 points)
 #
-# `train` runs a tiny recurrent network over a sequence: each turn computes a new state `h` and a loss, and calls
+# `train` runs a tiny network over a sequence. Each turn computes a new state `h` from the old one, and a loss, and calls
 # backward. At the second turn it fails, because the state still hangs on the graph of the turn before. Mend it so
 # that every turn's gradient comes from **this turn only**. The charm `retain_graph=True` is not the cure.
 
@@ -473,7 +473,7 @@ def train(w, xs):
 # %% [markdown]
 # ## 06.4 · Kept for whose sake? (2 points)
 #
-# `a` and `b` require grad, `k` does not. Which of its two operands does the node of each product save: `"both"`,
+# `a` and `b` require a gradient, `k` does not. Which of its two operands does the node of each product save: `"both"`,
 # `"first"`, `"second"` or `"none"`? (Where nothing is recorded, there is no node, and nothing is saved.)
 #
 # 1. `a * b`

@@ -504,7 +504,7 @@ def step(parameters, lr):
 # %% [markdown]
 # ## 07.4 · Freeze the layer in the middle (3 points)
 #
-# Three layers in a row. `middle` was trained before and should stay as it is, in this step and in all that follow.
+# Here are three layers in a row. `middle` was trained before. It should stay as it is, in this step and in all that follow.
 # `first` and `last` should learn. Write `backward_frozen`.
 
 

@@ -19,7 +19,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 08.1 · Four shapes (2 points)
 #
-# `x` has shape `(6, 3)`, `W` has `(3, 2)`, `b` has `(2,)` and `s` has `(6, 1)`. All four require grad.
+# `x` has shape `(6, 3)`, `W` has `(3, 2)`, `b` has `(2,)` and `s` has `(6, 1)`. All four require a gradient.
 #
 # ```python
 # y = (x @ W + b) * s
@@ -176,7 +176,7 @@ item(
 # %% [markdown]
 # ## 08.3 · Write `unbroadcast` (4 points)
 #
-# `g` is the message for a tensor **after** broadcasting; `shape` is the tensor's own shape. Sum `g` over
+# `g` is the message for a tensor **after** broadcasting. `shape` is the shape of the tensor itself. Sum `g` over
 # every dimension that broadcasting added or stretched, so that the result has exactly that shape.
 
 

@@ -91,7 +91,7 @@ item(
 # %% [markdown]
 # ## 09.2 · One message, three gradients (2 points)
 #
-# By hand, at `x = (2, 3, 5)`: two outputs, `y[0] = x[0] * x[1]` and `y[1] = x[1] + 4 * x[2]`. After
+# Work by hand, at `x = (2, 3, 5)`. There are two outputs, `y[0] = x[0] * x[1]` and `y[1] = x[1] + 4 * x[2]`. After
 # `y.backward(torch.tensor([10.0, 1.0]))`, which three numbers are in `x.grad`?
 
 # %%
@@ -424,8 +424,8 @@ def matmul_rule(G, X, W):
 # %% [markdown]
 # ## 09.5 · The Jacobian, row by row (2 points)
 #
-# `f` takes a vector to a vector. Uncover its Jacobian with one backward pass per output: a tensor with one row per output
-# and one column per input. `x` requires grad.
+# `f` takes a vector to a vector. Uncover its Jacobian with one backward pass for each output. The result is a tensor with a row for each output
+# and a column for each input. `x` requires a gradient.
 
 
 # %%
@@ -683,7 +683,7 @@ def jacobian(f, x):
 # %% [markdown]
 # ## 09.6 · Every path, or every edge once (3 points)
 #
-# networkx knows much about graphs, and `lab.graph(loss)` hands it yours. An edge leads from
+# The library networkx knows much about graphs, and `lab.graph(loss)` gives it yours. An edge leads from
 # a result to an operand.
 #
 # ```python

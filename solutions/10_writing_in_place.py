@@ -19,8 +19,8 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 10.1 · Error or not? (3 points)
 #
-# `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `y = x * 3` stand before each line, and
-# `z.sum().backward()` after it. Answer `"fine"` or `"error"` for each.
+# `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `y = x * 3` come before each line, and
+# `z.sum().backward()` comes after it. Answer `"fine"` or `"error"` for each.
 #
 # 1. `z = y + y; y.zero_()`
 # 2. `z = y * x; y += 1`
@@ -103,8 +103,8 @@ item(
 # %% [markdown]
 # ## 10.2 · Past the counter (2 points)
 #
-# `x = torch.tensor(4.0, requires_grad=True)` stands before each line, and `x.data.fill_(10.0)` and
-# `y.backward()` after it. What is `x.grad`?
+# `x = torch.tensor(4.0, requires_grad=True)` comes before each line, and `x.data.fill_(10.0)` and
+# `y.backward()` come after it. What is `x.grad`?
 #
 # 1. `y = x * 5`
 # 2. `y = x * x`

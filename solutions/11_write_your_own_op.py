@@ -501,8 +501,8 @@ class LogSumExp(torch.autograd.Function):
 # %% [markdown]
 # ## 11.3 · Softmax cross-entropy (4 points)
 #
-# The loss of most classifiers, as one operation. `z` has a row of scores for each example, `target` the number of
-# the right class of each (integers). The forward part is given; it saves the probabilities `p`, `target`.
+# This is the loss of most classifiers, as one operation. `z` has a row of scores for each example, `target` the number of
+# the right class of each (integers). The forward part is given. It saves the probabilities `p`, and `target`.
 # Write the rule: for each row, `p` minus 1 at the right class, divided by the number of rows, times the message.
 
 
@@ -537,7 +537,7 @@ item(
     "11.3",
     kind="code",
     hints=[
-        "d = p.clone() first, for p is saved and must not be overwritten.",
+        "d = p.clone() first, because p is saved and must not be overwritten.",
         "d[torch.arange(len(target)), target] names one element in each row: the right class.",
         "Subtract 1 there, multiply by g and divide by len(target): the loss is a mean over rows.",
     ],

@@ -100,8 +100,8 @@ item(
 # ## 12.2 · Numbers (2 points)
 #
 # `x` is 3 and has no gradient yet. Give (1) the second derivative of `x**5`; (2) `x.grad` after these lines;
-# (3) `x.grad` if the last line were `torch.autograd.grad(g, x)` and the first were not there; write `"None"` if there is
-# none; (4) the derivative of `g * g` by `x`, with the `g` of these lines.
+# (3) `x.grad` if the last line were `torch.autograd.grad(g, x)` and the first line were not there (write `"None"` if there is
+# none); (4) the derivative of `g * g` by `x`, with the `g` of these lines.
 #
 # ```python
 # (x * x).backward()
@@ -192,8 +192,8 @@ item(
 # %% [markdown]
 # ## 12.3 · The product without the matrix (3 points)
 #
-# `hvp(f, x, v)`: the Hessian of the number `f(x)`, times `v`, in two backward passes. `x` has any shape and may not
-# require grad; neither `x` nor its `.grad` may change.
+# Write `hvp(f, x, v)`: the Hessian of the number `f(x)`, times `v`, in two backward passes. `x` has any shape and may not
+# require a gradient. Neither `x` nor its `.grad` may change.
 
 
 # %%
@@ -453,7 +453,7 @@ def hvp(f, x, v):
 # ## 12.4 · A penalty that does nothing (2 points)
 #
 # `penalized(f, w, x, strength)` should return the gradient by `w` of `f(w, x)` plus `strength` times the sum of the squared
-# slopes of `f` by `x`. No error comes, but `strength` changes nothing. Mend it.
+# slopes of `f` by `x`. There is no error, but `strength` changes nothing. Mend it.
 
 
 # %%

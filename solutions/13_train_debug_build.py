@@ -20,7 +20,7 @@ from autograd_lab import lab
 # ## 13.1 · The training step (3 points)
 #
 # Four of these seven lines make one training step of a model that is in training mode. Give their letters in
-# order. Where two orders do the same, either is right.
+# order. If two orders do the same, either is right.
 #
 # - **A** `optimizer.step()`
 # - **B** `loss.backward(retain_graph=True)`
@@ -106,7 +106,7 @@ item(
 #
 # `train` should fit `x @ w + b` to `y`. Each step gets its batch in parts, because a whole batch does not fit, and
 # makes **one** update with the gradient of the mean squared error over **all rows** of the step. It has five
-# mistakes, each of a kind that you have met. Mend them.
+# mistakes. You have met each kind before. Mend them.
 
 
 # %%
@@ -700,8 +700,8 @@ def train(steps, w, b, lr):
 # ## 13.3 · Write the engine (5 points)
 #
 # `Value(2.0)` holds a number. `+`, `-`, `*`, `** k` (k a plain number) and `.tanh()` make new Values, also when
-# one side is a plain number. `y.backward()` adds to the `.grad` of every **leaf** behind `y` the gradient of
-# `y`. `.grad` starts at 0.0, and a second `backward()` adds again, as in PyTorch.
+# one side is a plain number. For every **leaf** behind `y`, `y.backward()` adds the gradient of `y` to its
+# `.grad`. `.grad` starts at 0.0, and a second `backward()` adds again, as in PyTorch.
 #
 # Your engine is compared with this lab on random graphs. To watch your own loop at work, run `lab.step_code(y.backward)`
 # for a `y` of yours: it steps through the lines of `backward`, with your variables after each.
@@ -1111,6 +1111,27 @@ class Value(Record):
                 total[x] = total.get(x, 0.0) + slope * total[node]
                 if not x.inputs:
                     x.grad += slope * total[node]
+
+
+@wrong(
+    "M06",
+    "You go level by level from the result. A node that is used on two levels sends on both, and the second time what it had sent before as "
+    "well. It must wait for all its messages, and go on once.",
+    score=3,
+)
+class Value(Record):
+    def backward(self):
+        total, level = {self: 1.0}, [self]
+        while level:
+            below = {}
+            for node in level:
+                for x, slope in zip(node.inputs, node.slopes):
+                    total[x] = total.get(x, 0.0) + slope * total[node]
+                    below[x] = None
+            level = list(below)
+        for node, g in total.items():
+            if not node.inputs:
+                node.grad += g
 
 
 @right

@@ -19,8 +19,8 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 14.1 · The value worth saving (2 points)
 #
-# `x` and `w` are large matrices, both require grad, and both are there anyway. There is room to keep **one** more
-# value for the way back; the others are computed again. A matrix product must not be computed twice.
+# `x` and `w` are large matrices. Both require a gradient, and both are there anyway. There is room to keep **one** more
+# value for the way back. The others are computed again. A matrix product must not be computed twice.
 #
 # ```python
 # p = x @ w
@@ -170,7 +170,7 @@ item(
 # %% [markdown]
 # ## 14.3 · Break a guard (4 points)
 #
-# `f` is captured with `f(x, 2.0)`, where `x` is a float32 tensor of shape `[3, 4]` that does not require grad.
+# `f` is captured with `f(x, 2.0)`, where `x` is a float32 tensor of shape `[3, 4]` that does not require a gradient.
 #
 # ```python
 # SCALE = 10.0
@@ -246,15 +246,15 @@ item(
 # ## 14.4 · Write a pass (6 points)
 #
 # A graph as plain data: `steps` is a list of `(name, op, operands)`, in the order in which they run, `outputs` a list
-# of names. Operands are names of arguments or of earlier steps.
+# of names. Operands are names of arguments, or of steps before.
 #
 # ```python
 # steps = [("a", "mul", ("x", "y")), ("b", "mul", ("x", "y")), ("c", "add", ("a", "b"))]
 # share(steps, ["c"])   # ([("a", "mul", ("x", "y")), ("c", "add", ("a", "a"))], ["c"])
 # ```
 #
-# Write `share`: when several steps compute the same, only the **first** stays, and whatever read another one reads the first.
-# The same means: the same `op` on the same operands in the same order. One exception: `"rand"` draws new numbers each
+# Write `share`. If several steps compute the same, only the **first** stays, and whatever read another one reads the first.
+# "The same" means: the same `op` on the same operands in the same order. One exception: `"rand"` draws new numbers each
 # time, so two of them are never the same. The lists you are given must not change.
 
 

@@ -139,6 +139,16 @@ def test_an_editable_install_finds_the_checkout_s_folders():
     assert course_root() == ROOT
 
 
+def test_an_editable_installation_enables_the_extension_for_its_checkout(tmp_path):
+    build = "import sys, hatchling.build as b; b.build_editable(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        place = f"autograd_lab-{__version__}.data/data/etc/jupyter/jupyter_server_config.d/autograd_lab.json"
+        enabled = json.loads(archive.read(place))["ServerApp"]["jpserver_extensions"]
+    assert enabled == {"autograd_lab.course.checkout": True}
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A folder with the wheel, and its contents in `site`."""

@@ -94,11 +94,12 @@ def register_hook(self, hook):
             node, _ = pair_of(edge_of(self))
             if node is not None:
                 node._hooks()  # now the engine looks for them
-        return CLASSES["RemovableHandle"](meta.hooks, hook)
-    hooks = dict(fn._hooks().tensor).get(self.output_nr)
-    if hooks is None:
-        hooks = HookDict()
-        fn.hooks.tensor.append((self.output_nr, hooks))
+        hooks = meta.hooks
+    else:
+        hooks = dict(fn._hooks().tensor).get(self.output_nr)
+        if hooks is None:
+            hooks = HookDict()
+            fn.hooks.tensor.append((self.output_nr, hooks))
     return CLASSES["RemovableHandle"](hooks, hook)
 
 

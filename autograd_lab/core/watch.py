@@ -73,6 +73,9 @@ class Watch:
     def flagged(self, t, how):
         """The method `how` changed whether a tensor requires grad, retains its gradient, or has hooks."""
 
+    def hooks_changed(self, what):
+        """A hook is about to be registered on `what`, a node or a saved tensor; or one was removed from it, a table of hooks."""
+
     def grad_set(self, t, how):
         """The user's code assigned, cleared or wrote `.grad` of a tensor."""
 

@@ -18,9 +18,10 @@
     build.py     `autograd-lab build [--check]`: from text sources to executed notebooks and exercises
     spoken.py    turns of phrase that nobody says aloud, for author.py and lint.py
     plots.py     the plots of the notebooks
+    pictures.py  the pictures at their ends
     lint.py      what a notebook must satisfy for a run of nbval to be meaningful
 
-Only the last four know Jupyter's file format; importing this package loads none of them.
+Of these only author.py, build.py and lint.py know Jupyter's file format; importing this package loads none of them.
 """
 
 from autograd_lab.course.expect import expect

@@ -106,11 +106,13 @@ def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[Mutant]:
     attempt = _attempts(sheet, draft)
     shipped = public(draft.item)
     for name, text in mutants(sheet.code[draft.answer_cell]):
-        outputs = attempt(text)
+        shown = attempt(text, hidden=False)
+        known = recognize(shipped, shown) if shown else None
+        settled = not known and (shown is None or judge(shipped, outputs=shown).state != "passed")
+        outputs = None if settled else attempt(text)
         if outputs is None:
-            yield Mutant(name, alive=False)
+            yield Mutant(name, alive=False, says=known.says if known else "")
             continue
-        known = recognize(shipped, _visible(shipped, outputs))
         alive = judge(draft.item, outputs=outputs).state == "passed"
         yield Mutant(name, alive, known.says if known else "", disagreement(draft.item, outputs))
 
@@ -136,7 +138,7 @@ def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
         yield name, 0.0 if outputs is None else judge(draft.item, outputs=outputs).score
 
 
-def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | None]:
+def _attempts(sheet: Sheet, draft: Draft) -> Callable[..., dict[str, Any] | None]:
     """The results of an item's probes for another text of its answer's cell; None if they are not there in time."""
     before: dict[str, Any] = {"__name__": "__main__"}
     with catching():
@@ -149,13 +151,13 @@ def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | No
     probe.run(probes, draft.reference)
     seconds = max(SECONDS, TIMES * (time.process_time() - start))
 
-    def attempt(text: str) -> dict[str, Any] | None:
+    def attempt(text: str, *, hidden: bool = True) -> dict[str, Any] | None:
         space = dict(before)
         try:
             with catching() as given, limit(seconds):
                 execute(text, space, "attempt")
                 execute(check, space, "check")
-                return probe.run(probes, given[-1][1])
+                return probe.run([p for p in probes if hidden or not p.hidden], given[-1][1])
         except (ValueError, TimeUp):
             return None
 

@@ -9,8 +9,10 @@ One text file per notebook, predictions/04.txt:
     - right answers, in percent +- 3       an estimate: so far off still counts as right
     = 96: why it is so                     the right answer
     48 M06: what went wrong                a wrong one, with the misconception behind it if it has a name (misconceptions.py)
+    > Why it has to be 96.                 what is said when all parts are answered, whatever the answer; a line a paragraph
 
-Answers are written as in Python; what Python cannot read is a word.
+Answers are written as in Python; what Python cannot read is a word. What a notebook would say after a question, and what would
+give its answer away, stands here: the prose below the question is on the page before anybody has answered.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ class Question(NamedTuple):
     parts: list[Part]
     more: bool = False
     """Whether something is shown only to those who have answered."""
+    after: tuple[str, ...] = ()
+    """What is said when all parts are answered, paragraph by paragraph."""
 
 
 def question(ask: str) -> Question | None:
@@ -75,6 +79,8 @@ def parse(text: str) -> dict[str, Question]:
             now = found[heading[1]] = Question(heading[1], [], bool(heading[2]))
         elif part := re.fullmatch(r"([?-]) (.+?)(?: \+- (\S+))?", line):
             now.parts.append(Part(part[2], part[1] == "?", [], float(part[3] or 0)))
+        elif line.startswith("> "):
+            now = found[now.id] = now._replace(after=(*now.after, line[2:]))
         elif answer := _ANSWER.fullmatch(line):
             right, value, misconception, why = answer.groups()
             now.parts[-1].answers.append(Answer(_read(value), why, bool(right), misconception or ""))

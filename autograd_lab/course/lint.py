@@ -340,8 +340,8 @@ def text_of(output: dict[str, Any]) -> str:
 
 
 def count_words(markdown: str) -> int:
-    """The words of the prose: no code blocks, no markup, no link targets, no bare numbers or signs."""
-    text = re.sub(r"```.*?```|<[^>]*>|\]\(.*?\)|\$[^$]*\$", " ", markdown, flags=re.DOTALL)
+    """The words of the prose: no code blocks, no markup, no link targets, no bare numbers or signs, nothing in place of a picture."""
+    text = re.sub(r"```.*?```|<[^>]*>|!\[[^\]]*\]\(.*?\)|\]\(.*?\)|\$[^$]*\$", " ", markdown, flags=re.DOTALL)
     return len(re.findall(r"[A-Za-z][\w'-]*", text))
 
 

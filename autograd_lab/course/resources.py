@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autograd_lab.course.contents import exercise_name
 from autograd_lab.course.student import FOLDERS, PRIVATE, student_copy
@@ -72,21 +72,27 @@ def _at_home(notebook: str) -> str:
 
     That is the name of the kernel and the version of this Python, which runs it. The built notebooks have neither.
     """
+    content = json.loads(notebook)
+    if not note_kernel(content["metadata"]):
+        return notebook
+    return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def note_kernel(noted: dict[str, Any]) -> bool:
+    """Put into a notebook's metadata what JupyterLab would; False if a version is there, or no kernel is installed."""
     try:
         from ipykernel.ipkernel import IPythonKernel
         from ipykernel.kernelspec import get_kernel_dict
     except ImportError:
-        return notebook
-    content = json.loads(notebook)
-    noted = content["metadata"]
+        return False
     if "version" in noted.get("language_info", {"version": ""}):
-        return notebook
+        return False
     noted["language_info"] = dict(IPythonKernel.language_info)
     noted["kernelspec"] = {
         "name": "python3",
         **{key: get_kernel_dict()[key] for key in ("display_name", "language")},
     }
-    return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return True
 
 
 def _rename(work: Path, old: Path, new: Path, delivered: dict[str, Fingerprint]) -> None:

@@ -51,7 +51,7 @@ def reveal(prediction: Any, truth: Any, ask: str = "") -> Revealed:
     ✓ You said [None, nan], and it is ['None', 'nan']. Say in one sentence why.
     """
     card = judged(prediction, truth, ask)
-    if not _display(card):
+    if not _display(card, ask):
         print(text(card))
     return Revealed(card["answered"])
 
@@ -64,6 +64,7 @@ def judged(prediction: Any, truth: Any, ask: str = "") -> dict[str, Any]:
     return {
         "answered": answered,
         "more": bool(asked and asked.more),
+        "after": [*asked.after] if asked else [],
         "parts": [_part(part, said, is_, answered) for part, said, is_ in parts],
     }
 
@@ -134,7 +135,8 @@ def text(card: dict[str, Any]) -> str:
     """The card as lines of text."""
     if not card["answered"]:
         return f"{OPEN} {MORE}" if card["more"] else OPEN
-    return "\n".join(line(part, len(card["parts"]) > 1) for part in card["parts"])
+    lines = [line(part, len(card["parts"]) > 1) for part in card["parts"]]
+    return "\n".join(lines + [words.replace("**", "") for words in card["after"]])
 
 
 def line(part: dict[str, Any], labelled: bool) -> str:
@@ -144,19 +146,20 @@ def line(part: dict[str, Any], labelled: bool) -> str:
     return f"{mark} {you} said {part['said']}{told} {part['truth']}. {part['why']}".rstrip()
 
 
-def _display(card: dict[str, Any]) -> bool:
+def _display(card: dict[str, Any], ask: str) -> bool:
     """Show the card, if a notebook runs."""
     try:
         from IPython.core.getipython import get_ipython
     except ImportError:
         return False
-    if getattr(get_ipython(), "kernel", None) is None:
+    shell = get_ipython()
+    if shell is None or getattr(shell, "kernel", None) is None:
         return False
     from IPython.display import display
 
-    from autograd_lab.widgets.guess import html
+    from autograd_lab.widgets.guess import shown
 
-    display({"text/plain": text(card), "text/html": html(card, text(card))}, raw=True)
+    display({"text/plain": text(card), "text/html": shown(card, text(card), ask, shell.user_ns)}, raw=True)
     return True
 
 

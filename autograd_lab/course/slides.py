@@ -43,6 +43,7 @@ HEIGHT = 700
 TEXT_LINE, TEXT_WIDTH = 36, 70
 CODE_LINE, CODE_WIDTH = 28, 74
 GAP = 14
+PICTURE = 260  # of the highest one at the end of a notebook
 
 # A cell that does nothing but open a stepper needs no code on a slide.
 ONLY_SHOWS = re.compile(r"lab\.(step|compare)\(.*\)(\.\w+\(.*\))?")
@@ -155,6 +156,9 @@ def deck(source: Path, root: Path, loading: dict[str, str]) -> str:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
         raise CannotShowError(f"{source.name}: a cell did not run\n{plain}") from error
     build.settle(notebook)
+    for cell in notebook["cells"]:
+        if cell.cell_type == "markdown":
+            cell.source = with_pictures(cell.source, source.parent)
     title = re.search(r"^# (.+)$", notebook["cells"][1].source, re.MULTILINE)
     found = [*pieces(notebook["cells"][1:])]
     notebook["cells"] = [*arranged(found)]
@@ -303,6 +307,8 @@ def text_height(markdown: str) -> float:
             height += CODE_LINE * max(1, math.ceil(len(line) / CODE_WIDTH))
         elif line.startswith("# "):
             height += 130
+        elif line.startswith('<img class="drawn"'):
+            height += PICTURE
         elif line.startswith("## "):
             height += 62
         elif line.startswith("|"):
@@ -338,6 +344,16 @@ def arranged(found: list[Piece]) -> Iterator[Any]:
 
 
 # --- formulas -------------------------------------------------------------------------------------
+
+
+def with_pictures(markdown: str, folder: Path) -> str:
+    """A text with its pictures in it, read from `folder`: a page is one file."""
+
+    def embedded(found: re.Match[str]) -> str:
+        data = base64.b64encode((folder / found[2]).read_bytes()).decode("ascii")
+        return f'<img class="drawn" alt="{escape(found[1])}" src="data:image/svg+xml;base64,{data}">'
+
+    return re.sub(r"!\[([^\]]*)\]\((\S+\.svg)\)", embedded, markdown)
 
 
 def pictures_of_math(markdown: str) -> str:

@@ -1,19 +1,31 @@
 """A limit of time for a student's code that runs in the student's own kernel: a check must end even if the code does not.
 
 Python has no call that stops another one. A second thread raises an exception in the first one, between two of its
-instructions: that works on every system, Windows included, where there are no timers that send signals. A single call that
-does not come back to Python, such as one long sleep, is stopped only after it has returned.
+instructions: that works on every system, Windows included, where there are no timers that send signals. Code that catches it (a
+bare `except:` around an endless loop) meets the next one at the first call or jump of its handler, and so gets out of every `try`.
+
+A call that waits (a sleep, a lock) ends at once in the main thread of a kernel, on every system but Windows. A single long call
+of C (of NumPy, or `sum` over an endless iterator) cannot be stopped from inside its process: the exception comes when it has
+returned. If Python can still run, the student is told so, and to interrupt or restart the kernel.
 """
 
 from __future__ import annotations
 
 import ctypes
+import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from types import FrameType
 from typing import Any
 
-AGAIN = 0.05  # seconds until the exception is raised once more: a bare `except:` around a part of the loop catches one
+AGAIN = 0.05  # seconds until the exception is raised once more
+PATIENCE = 2.0  # seconds after which code counts as one that cannot be stopped
+STUCK = (
+    "Your code has been running for more than {:g} seconds, in one long call that cannot be stopped from here. "
+    "Choose Kernel, then Interrupt; if that does not help, Kernel, then Restart."
+)
 
 
 class StillRunning(BaseException):
@@ -21,16 +33,19 @@ class StillRunning(BaseException):
 
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:
-    """The result of `call()`. Raises StillRunning if it takes longer than `seconds`."""
+    """The result of `call()`. Raises StillRunning if it takes longer than `seconds`; a single long call of C takes as long as it takes."""
     alarm = _Alarm(seconds)
     try:
         alarm.start()
+        return call()
+    finally:
+        # Two assignments, at which no exception comes. After them at most one is on its way, and that meets the first call.
+        alarm.over = True
+        alarm.error.__init__ = BaseException.__init__  # type: ignore[method-assign]
         try:
-            return call()
+            alarm.stop()
         finally:
             alarm.stop()
-    finally:
-        alarm.stop()  # again: the exception may have come while the alarm was being stopped
 
 
 class _Alarm(threading.Thread):
@@ -40,18 +55,29 @@ class _Alarm(threading.Thread):
         super().__init__(daemon=True)
         self.seconds = seconds
         self.watched = threading.get_ident()
+        self.error = _insisting(self.watched)
         self.ended = threading.Event()
         self.lock = threading.Lock()
-        self.raised = False
+        self.raised = self.over = False
+        main = threading.current_thread() is threading.main_thread()
+        self.signals = main and hasattr(signal, "pthread_kill")
+        # SIGURG does nothing of itself. It wakes what waits, Python runs this function, and in it the exception is met.
+        self.before = signal.signal(signal.SIGURG, _nothing) if self.signals else None
 
     def run(self) -> None:
         wait = self.seconds
+        tell = time.monotonic() + self.seconds + PATIENCE
         while not self.ended.wait(wait):
             wait = AGAIN
             with self.lock:
-                if not self.ended.is_set():
+                if not self.over:  # from here to the call no other thread runs
                     self.raised = True
-                    _raise_in(self.watched, StillRunning)
+                    _raise_in(self.watched, self.error)
+                    if self.signals:
+                        signal.pthread_kill(self.watched, signal.SIGURG)
+            if time.monotonic() > tell and not self.over:
+                tell = float("inf")
+                print(STUCK.format(self.seconds), flush=True)
 
     def stop(self) -> None:
         """After this nothing is raised any more, nor is anything still to be raised."""
@@ -63,18 +89,32 @@ class _Alarm(threading.Thread):
                 if (
                     self.raised and not over
                 ):  # the last one may be on its way: it is called once more, and met here
-                    _raise_in(self.watched, StillRunning)
+                    _raise_in(self.watched, self.error)
                     while True:
                         time.sleep(0)
+                if self.signals:
+                    signal.signal(signal.SIGURG, self.before or signal.SIG_DFL)
                 return
             except StillRunning:
                 over = self.ended.is_set()
 
 
-def _raise_in(thread: int, error: type[BaseException]) -> None:
-    """Raise `error` in a thread at its next instruction, instead of one that has not been raised yet.
+def _nothing(_number: int, _frame: FrameType | None) -> None:
+    pass
 
-    Python can also take one back (with NULL), but then 3.11 goes on looking for it for ever, and hangs in the next function that is
-    traced or profiled.
+
+def _insisting(thread: int) -> type[StillRunning]:
+    """An exception that follows itself: when `thread` makes one of it, because some code catches it, the next is on its way.
+
+    It is C that makes and raises it. An `__init__` in Python would itself be interrupted by the next one.
     """
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+    error = type("StillRunning", (StillRunning,), {})
+    error.__init__ = staticmethod(partial(_raise_in, thread, error))  # type: ignore[misc]
+    return error
+
+
+# Raise an exception in a thread at its next instruction, instead of one that has not been raised yet. Python can also take one back
+# (with NULL), but then 3.11 goes on looking for it for ever, and hangs in the next function that is traced or profiled.
+_raise_in = ctypes.PYFUNCTYPE(None, ctypes.c_ulong, ctypes.py_object)(
+    ("PyThreadState_SetAsyncExc", ctypes.pythonapi)
+)

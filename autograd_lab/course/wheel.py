@@ -11,13 +11,18 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+EXTENSION = "autograd_lab/course/server_extension.json"
+ENABLED = "etc/jupyter/jupyter_server_config.d/autograd_lab.json"
+"""Where Jupyter looks for it, see checkout.py."""
+
 
 class StudentCopies(BuildHookInterface):
     """Puts copies of notebooks/*.ipynb into the wheel, without what is not for students, and files with answers packed."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called before the wheel is written; an editable one uses the checkout as it is."""
+        """Called before the wheel is written; an editable one uses the checkout as it is, and enables the extension for it in Jupyter."""
         if version == "editable":
+            build_data["shared_data"][str(Path(self.root) / EXTENSION)] = ENABLED
             return
         student_copy, packed = _module("student").student_copy, _module("packed")
         self.copies = tempfile.TemporaryDirectory()

@@ -89,10 +89,12 @@ class Scratch:
         sweep()
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         self.path.chmod(0o711)  # another user id, under which submissions may run, has a folder inside
-        fresh = self.path / f"{_LOCK}-soon"
+        movable = sys.platform != "win32"  # there an open file cannot get another name
+        fresh = self.path / (f"{_LOCK}-soon" if movable else _LOCK)
         self._lock: BinaryIO = fresh.open("wb")
         _try_lock(self._lock)
-        fresh.rename(self.path / _LOCK)  # locked before anybody can find it
+        if movable:
+            fresh.rename(self.path / _LOCK)  # locked before anybody can find it
 
     def __enter__(self) -> Path:
         return self.path

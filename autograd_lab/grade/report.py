@@ -415,7 +415,7 @@ def _limits(book: Gradebook, counts: Mapping[str, int]) -> list[str]:
     return [
         '<h2 id="limits">What held the submissions</h2>',
         "<p>The limits of a submission, what kept it within them (the kernel, by a cgroup or by limits of a process; the grader, which "
-        "watches it; or nothing), and how many submissions were stopped by it.</p>",
+        "watches it; or none of them), and how many submissions were stopped by it.</p>",
         pages.table(["limit", "at most", "kept by", "stopped"], rows, (1, 3)),
     ]
 

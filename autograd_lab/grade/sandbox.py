@@ -68,10 +68,9 @@ HOLDS: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def means(layers: Sequence[str]) -> dict[str, str]:
-    """{limit: what holds it with these layers}: "cgroup", "rlimit", "watched", ..., or "nothing"."""
+    """{limit: what holds it with these layers}: "cgroup", "rlimit", "watched", ..., or "none"."""
     return {
-        what: next((name for layer, name in ways if layer in layers), "nothing")
-        for what, ways in HOLDS.items()
+        what: next((name for layer, name in ways if layer in layers), "none") for what, ways in HOLDS.items()
     }
 
 

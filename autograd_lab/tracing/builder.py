@@ -9,7 +9,9 @@ from bisect import bisect_left, insort
 from functools import lru_cache
 from inspect import CO_GENERATOR as GENERATOR
 from inspect import unwrap
+from itertools import chain
 from math import isfinite, isinf
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from ..torchlike.autograd.variable import Variable
 from ..torchlike.autograd.views import AsStridedBackward0
 from . import jacobian
 from .guard import strict, text_of
+from .hooked import SAVED, has_packed
 from .names import Places, is_in_with
 from .rules import rule_texts
 from .scopes import Scopes
@@ -57,6 +60,8 @@ class Builder:
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.at: int | None = None  # the node at work in it
+        self.called_at: Any = None  # where it was called
+        self.recorded_there = False  # whether it has recorded an operation of its own
         self.outer: list[tuple[Any, ...]] = []  # facts about the passes that it runs in
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
@@ -76,6 +81,8 @@ class Builder:
         # id of a version counter -> the ids of the tensors written through it
         self.writers: dict[int, set[int]] = {}
         self.entries = 0
+        # id of a tensor or node -> see hooked.py -> when it had hooks, as [first, end or None] in numbers of events
+        self.hook_periods: dict[int, dict[Any, list[list[int | None]]]] = {}
         self.grads_now: dict[int, int | None] = {}  # `.grad` of a leaf when it was last recorded
         self.faulty = ""  # the order of an intentionally wrong pass
         self.ran: set[int] = set()
@@ -97,6 +104,10 @@ class Builder:
             what["scope"] = paths[group]
         for tensor in self.tensors:
             tensor.pop("unseen", None)
+        for owner_id, periods in self.hook_periods.items():
+            for ids, records in ((self.tensor_ids, self.tensors), (self.node_ids, self.nodes)):
+                if owner_id in ids:
+                    records[ids[owner_id]]["hooks"] = sorted(chain(*periods.values()), key=itemgetter(0))
         for tensor_id, t in self.tensor_ids.items():
             if not self.tensors[t]["name"]:
                 self.tensors[t]["name"] = self.names.get(tensor_id, "")
@@ -137,10 +148,16 @@ class Builder:
     def left(self) -> None:
         self.scopes.leave()
 
-    def _scope(self, what: Record, place, *call) -> None:
+    def _passed(self, place) -> int:
+        """The group of a place that makes nothing for it, -1 for none: that the program left a loop there counts all the same."""
+        return -1 if place is None else self.scopes.passed(*place)
+
+    def _scope(self, what: Record, place, through=-1, same_call=False) -> None:
         """Assign a node or an event to its group."""
         if place is not None:
-            group = self.scopes.at(place[1], *call)
+            if place == self.called_at:  # what a pass records is made by one call
+                same_call, self.recorded_there = self.recorded_there or same_call, True
+            group = self.scopes.at(place[1], through, same_call)
             if group >= 0:
                 self.scoped.append((what, group))
 
@@ -201,7 +218,10 @@ class Builder:
         ins = [self._operand(t, src) for t in inputs]
         before = self._overwritten(target, data)
         if node is None:
+            group = self._passed(place)
             self._written(src, ins, data, version, name, None, whole)
+            if group >= 0:
+                self.scoped.append((self.events[-1], group))
         elif fn is not None and fn is not node:
             inside: Any = type(node)
             math, vjp = rule_texts(inside)
@@ -347,10 +367,18 @@ class Builder:
         src, _ = self._where(place)
         self._event("flag", src, t=self._operand(t, src), requires_grad=requires_grad, how=how)
 
-    def hook_added(self, t) -> None:
-        self.tensors[self.tensor_ids[id(t)]].setdefault("hooks", []).append(len(self.events))
+    def hook_added(self, owner, key) -> None:
+        periods = self.hook_periods.setdefault(id(owner), {}).setdefault(key, [])
+        if not periods or periods[-1][1] is not None:
+            periods.append([len(self.events), None])
+
+    def hook_removed(self, owner, key) -> None:
+        periods = self.hook_periods.get(id(owner), {}).get(key)
+        if periods and periods[-1][1] is None:
+            periods[-1][1] = len(self.events)
 
     def grad_set(self, t, data, how, place) -> None:
+        self._passed(place)
         src, _ = self._where(place)
         i, v = self._operand(t, src), self._value(data)
         self.grads_now[i] = v
@@ -366,8 +394,10 @@ class Builder:
         deps = dict(deps)  # the note itself may be replayed again
         p = self.passes[id(run)] = len(self.passes) + 1
         self.queues[id(run)] = []
-        self.outer.append((self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran))
+        around = self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran
+        self.outer.append((*around, self.called_at, self.recorded_there))
         self.pass_now, self.at = p, None
+        self.called_at, self.recorded_there = place, False
         src, _ = self._where(place)
         nodes = [self._known(node) for (node, _), _ in roots]
         self._event(
@@ -485,6 +515,7 @@ class Builder:
         self._event("accumulate", None, n=self._known(node), t=t, old=was, add=self._value(g), new=now)
 
     def released(self, node) -> None:
+        self.hook_removed(node, SAVED)
         saved = [name for name, *_ in self.nodes[self._known(node)]["saved"]]
         if saved:
             self._event("free", None, n=self._known(node), saved=saved)
@@ -508,7 +539,8 @@ class Builder:
 
     def _leave_pass(self) -> None:
         """A pass is over: an outer one, if any, continues."""
-        self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = self.outer.pop()
+        *around, self.called_at, self.recorded_there = self.outer.pop()
+        self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = around
 
     def unrecorded(self, what, kind, message, place) -> None:
         """The recorder failed, here or when it took the note: nothing is known except that `what` ran."""
@@ -572,6 +604,8 @@ class Builder:
         record = self.nodes[n]
         record["inputs"], record["outputs"] = ins, outs
         record["saved"] = self._saved(node, ins, outs, saved, versions)
+        if has_packed(saved or ()):
+            self.hook_added(node, SAVED)
         return n
 
     def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:

@@ -31,6 +31,7 @@ from ..torchlike.autograd.variable import INFERENCE, Variable
 from ..torchlike.autograd.watch import Watch
 from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
+from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
 from .names import Names, parts_of
 from .scopes import Call
@@ -270,6 +271,7 @@ class Recorder(Watch):
         self.sought = 0  # how many of them have been searched in vain
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
         self.remakes: list[Any] = []  # leaves made from other tensors' numbers; kept until they are met
+        self.hooks = Hooked(lambda note: self.notes.append(note))
         self._lists: dict[str, Any] | None = None
         self._owners: dict[int, Any] = {}  # id of a `.grad` -> weak reference to its tensor
         self._numbers: dict[
@@ -530,17 +532,23 @@ class Recorder(Watch):
         frame = _user_frame()
         if how == "register_hook":
             self._meet((t,), frame)
-            self.notes.append(("hook_added", t))
-            return
+            return self.hooks.added(t)
         if not t.requires_grad:
             self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
         if id(t) in self.met:
             self.notes.append(("flagged", t, t.requires_grad, how, _place(frame)))
 
     @guarded
+    def hooks_changed(self, what) -> None:
+        """A hook is about to be registered on a node or a saved tensor, or was removed from a table of hooks."""
+        self.hooks.changed(what)
+
+    @guarded
     def grad_set(self, t, how) -> None:
         """The user's code assigned, cleared or wrote to `.grad` of `t`."""
         frame = _user_frame()
+        if frame is not self.frame:
+            self._moved(frame)
         if id(t) not in self.met:
             self._meet((t,), frame)
         grad = t._meta.grad
@@ -831,8 +839,7 @@ class Recorder(Watch):
             self.notes.append(("met", t, snapshot(t._data), name, maker, wants, grad, t._box is INFERENCE))
             if self.arrays and id(self._array_of(t)) in self.arrays:  # by an earlier from_numpy() or numpy()
                 self.shared_memory.add(t, _place(frame))
-            if _has_hooks(t, maker):
-                self.notes.append(("hook_added", t))
+            self.hooks.met(t, maker)
             met[key] = t
 
     @guarded
@@ -844,6 +851,7 @@ class Recorder(Watch):
             self._meet_operands_of(error)
         self.running = False
         self.call = self.base = self.frame = None
+        del self.hooks
         self.frames.clear()
         self.calls.clear()
         self.names = Names()
@@ -1057,14 +1065,6 @@ def _maker(t):
     """The node that made `t`, as last known: asking a view for its `grad_fn` may rebuild it, or raise."""
     edge = t._edge or t._last_edge()
     return edge[0] if type(edge) is tuple else edge.unfold()
-
-
-def _has_hooks(t, maker) -> bool:
-    """Whether hooks on the gradient of a tensor were registered before it was met."""
-    if maker is None:
-        meta = t._meta
-        return meta is not None and bool(meta.hooks or meta.post_accumulate_hooks)
-    return maker.hooks is not None and any(nr == t.output_nr and fns for nr, fns in maker.hooks.tensor)
 
 
 def _version(t):

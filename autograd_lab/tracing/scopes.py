@@ -1,13 +1,14 @@
 """Which calls, turns of loops and modules an operation belongs to: the groups that a large graph folds into.
 
 The recorder notes the chain of calls in the user's code whenever the innermost one changes; here they become
-paths such as "MLP / layers.0: Linear" or "neuron() #3 / line 12, turn 4". A loop begins where the bytecode jumps
-back to; its next turn begins when code in it runs again, or code that precedes what ran.
+paths such as "MLP / layers.0: Linear" or "neuron() #3 / iteration 4 of 20". A loop begins where the bytecode jumps
+back to; its next iteration begins when code in it runs again, or code that precedes what ran.
 """
 
 from __future__ import annotations
 
 import dis
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +18,8 @@ from typing import Any
 from .names import Modules
 
 SEPARATOR = " / "
+ITERATION = re.compile(r"iteration (\d+)( of \d+(?: \(line \d+\))?)")
+"""An iteration of a loop, as a path has it: its number, and what is the same for all of the loop."""
 
 
 @dataclass(eq=False, slots=True)
@@ -32,7 +35,7 @@ class Call:
 
 @dataclass
 class _Visit:
-    """The last place of a call in the user's code, and its turn of each loop."""
+    """The last place of a call in the user's code, and its iteration of each loop."""
 
     instruction: int = -1
     through: int = -1
@@ -52,7 +55,12 @@ class Scopes:
     """Follows the program from note to note; `now` is the current group, -1 for none."""
 
     def __init__(self) -> None:
-        self.groups: list[tuple[int, str, str]] = []  # (parent, name, "call", "turn", "module" or "scope")
+        self.groups: list[
+            tuple[int, str, str]
+        ] = []  # (parent, name, "call", "iteration", "module" or "scope")
+        self.loop_of: dict[
+            int, tuple[int, int, int]
+        ] = {}  # group of an iteration -> (where the loop begins, its line, number)
         self.known: dict[Hashable, int] = {}
         self.chain: list[Call] = []  # from the outermost call to the innermost
         self.places: dict[Call, int] = {}  # the place of each in the chain
@@ -113,6 +121,13 @@ class Scopes:
             group, level = self._into(last, group, level)
         return group if level == len(self.entered) else self.entered[-1].group
 
+    def passed(self, code: CodeType, instruction: int) -> int:
+        """The group of an instruction that makes nothing, run once or several times; -1 if the innermost call is not of this code."""
+        if not self.chain or self.chain[-1].code is not code:
+            return -1
+        visit = self.visits.get(self.chain[-1].number)
+        return self.at(instruction, same_call=visit is not None and visit.instruction == instruction)
+
     def _into(self, i: int, group: int, level: int) -> tuple[int, int]:
         """From the group around call `i` of the chain to the one inside it; `level`: how many of `entered` are in between."""
         number, code = self.chain[i].number, self.chain[i].code
@@ -123,9 +138,8 @@ class Scopes:
         for start, (_, line) in loops.items():
             if start in turns:
                 turn = turns[start]
-                group = self._group(
-                    ("turn", number, group, start, turn), group, f"line {line}, turn {turn}", "turn"
-                )
+                group = self._group(("iteration", number, group, start, turn), group, "", "iteration")
+                self.loop_of[group] = start, line, turn
         while level < len(self.entered) and self.entered[level].caller == number:
             group = self.entered[level].group
             level += 1
@@ -138,8 +152,27 @@ class Scopes:
         number = self.chain[len(self.inside) - 1].number
         return level == len(self.entered) or self.entered[level].caller != number
 
+    def _name_iterations(self) -> None:
+        """Now that their number is known: "iteration 3 of 20", with the line of the loop if there are several side by side.
+
+        The only one of a loop keeps its empty name, and is no group: the recording may have begun inside the loop.
+        """
+        total: dict[tuple[int, int], int] = {}
+        loops: dict[int, set[int]] = {}
+        for group, (start, _, turn) in self.loop_of.items():
+            parent = self.groups[group][0]
+            total[parent, start] = max(turn, total.get((parent, start), 0))
+            loops.setdefault(parent, set()).add(start)
+        for group, (start, line, turn) in self.loop_of.items():
+            parent, _, kind = self.groups[group]
+            if total[parent, start] == 1:
+                continue
+            where = f" (line {line})" if len(loops[parent]) > 1 else ""
+            self.groups[group] = parent, f"iteration {turn} of {total[parent, start]}{where}", kind
+
     def paths(self) -> list[str]:
         """The path of each group; several of the same name in one group are numbered."""
+        self._name_iterations()
         count: dict[tuple[int, str], int] = {}
         order = []
         for parent, name, _ in self.groups:
@@ -147,8 +180,8 @@ class Scopes:
             order.append(order_now)
         found: list[str] = []
         for (parent, name, _), number in zip(self.groups, order, strict=True):
-            own = f"{name} #{number}" if count[parent, name] > 1 else name
-            found.append(own if parent < 0 else found[parent] + SEPARATOR + own)
+            own = f"{name} #{number}" if name and count[parent, name] > 1 else name
+            found.append(SEPARATOR.join(filter(None, (found[parent] if parent >= 0 else "", own))))
         return found
 
     def _called_by_module(self, level: int, i: int) -> bool:
@@ -171,9 +204,11 @@ class Scopes:
         return len(self.groups) - 1
 
     def _visit(self, number: int, code: CodeType, at: int, through: int, again: bool) -> None:
-        """Count the turns of the loops in a call that has reached instruction `at`."""
+        """Count the iterations of the loops in a call that has reached instruction `at`."""
         visit = self.visits.setdefault(number, _Visit())
         before, same = visit.instruction, through >= 0 and through == visit.through
+        if at == before and through < 0 <= visit.through:
+            return  # `sum` adds what the generator yields in between, in one call
         visit.instruction, visit.through = at, through
         if again or (at == before and same):
             return
@@ -193,7 +228,14 @@ class Scopes:
 BACK = {
     number for name, number in dis.opmap.items() if "JUMP_BACKWARD" in name and "NO_INTERRUPT" not in name
 }
-"""The instructions that end a turn of a loop."""
+"""The instructions that end an iteration of a loop."""
+
+
+def iteration(path: str, outermost: bool = False) -> str:
+    """The innermost iteration that a path lies in, or the outermost one, with all around it; "" if it is in none."""
+    parts = path.split(SEPARATOR)
+    ends = [i for i, part in enumerate(parts, 1) if ITERATION.fullmatch(part)]
+    return SEPARATOR.join(parts[: ends[0 if outermost else -1]]) if ends else ""
 
 
 @lru_cache(maxsize=1000)

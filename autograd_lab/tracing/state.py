@@ -353,13 +353,16 @@ class State:
 
     # What several of them share.
 
+    def shown(self, t: int) -> TensorState:
+        """A tensor's state; if no event has told of it yet, that with which it came."""
+        tensor = self.trace.tensors[t]
+        return self.tensors.get(t) or TensorState(
+            tensor["value"], grad=tensor.get("grad"), requires_grad=tensor["requires_grad"]
+        )
+
     def _show(self, tensors: Iterable[int]) -> Changed:
         for t in tensors:
-            if t not in self.tensors:
-                tensor = self.trace.tensors[t]
-                self.tensors[t] = TensorState(
-                    tensor["value"], grad=tensor.get("grad"), requires_grad=tensor["requires_grad"]
-                )
+            self.tensors.setdefault(t, self.shown(t))
         return [("tensor", t) for t in tensors]
 
     def _arrive(self, n: int) -> None:

@@ -45,6 +45,7 @@ except ImportError as error:
 from ..torchlike.autograd import collector
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
+from .hooked import Polled
 from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, switch
 from .torch_builder import (
     TorchBuilder,
@@ -288,6 +289,7 @@ class TorchRecorder(Recorder):
         self.storages: dict[int, Any] = {}  # address of memory that NumPy shares -> its bytes
         self.was_asked = False  # whether the next pass has been announced
         self.was_so = False  # whether the flag that is being set said so before
+        self.hooks: Polled = Polled(lambda note: self.notes.append(note))
         self.ours: set[int] = set()  # the ids of our hooks
         self.known: dict[int, Any] = {}  # id of a custom Function's node -> the node, once noted
         self.last: tuple[Any, ...] = ()  # (frame, instruction, results) of the operation before
@@ -441,6 +443,8 @@ class TorchRecorder(Recorder):
 
     def settle(self) -> None:
         """Note the last operation: by now its results have their `grad_fn` and their version."""
+        if self.running:
+            self.hooks.look(self.ours)
         pending, self.pending = self.pending, None
         if pending is not None:
             with self.quietly(pending[1], pending[5]) as trying:
@@ -612,7 +616,7 @@ class TorchRecorder(Recorder):
                 self.notes.append(("flagged", t, t.requires_grad, how, place))
         elif name in _REGISTERS:
             self._meet((t,), frame)
-            self.notes.append(("hook_added", t))
+            self.hooks.seen(t, t._backward_hooks, t._post_accumulate_grad_hooks)
         elif func == torch.Tensor.grad_fn.__get__:
             self._is_fresh(t)
         elif func == torch.Tensor.grad.__set__:
@@ -863,8 +867,7 @@ class TorchRecorder(Recorder):
             self.notes.append((
                 "met", t, encode_tensor(t), name, fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip
-            if t._backward_hooks or t._post_accumulate_grad_hooks:  # from before
-                self.notes.append(("hook_added", t))
+            self.hooks.seen(t, t._backward_hooks, t._post_accumulate_grad_hooks)  # from before
             self.met[id(t)] = t
             if (
                 _is_ordinary(t) and not t.untyped_storage().resizable()
@@ -924,6 +927,8 @@ class TorchRecorder(Recorder):
         for name in saved_names(node):
             raw = getattr(node, "_raw_saved_" + name, None)
             for one in raw if isinstance(raw, (tuple, list)) else (raw,):
+                if one is not None and one.unpack_hook is not None:
+                    self.hooks.packed(node)
                 if one is None or one.unpack_hook is not None or one.data is None:
                     continue
                 same = [
@@ -940,7 +945,9 @@ class TorchRecorder(Recorder):
         """What a custom Function's forward passed to save_for_backward, in the form of `_saved`."""
         found: list[tuple[str, Any, int]] = []
         for one in node._raw_saved_tensors:
-            if one.data is not None and one.unpack_hook is None:
+            if one.unpack_hook is not None:
+                self.hooks.packed(node)
+            elif one.data is not None:
                 result = next((t for t in results if _is_same(t, one.data)), None)
                 known = self.met.get(id(one.data)) if result is None else result
                 name = "result" if result is not None else "saved" if known is not None else MADE_INSIDE

@@ -152,6 +152,7 @@ class TorchPass:
         hooks = self._register(register, functools.partial(self._call, (first, last), node))
         users = {key: fn for key, fn in hooks.items() if key not in self.recorder.ours}
         if users:
+            self.recorder.hooks.seen(node, hooks)
             self.handles.pop().remove()
             self._register(register, functools.partial(self._call, (first,), node), first=True)
             self._register(register, functools.partial(self._call, (last,), node, users=True))

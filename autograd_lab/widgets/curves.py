@@ -12,10 +12,8 @@ import math
 from typing import Any
 
 from autograd_lab.tracing import rules
-from autograd_lab.tracing.scopes import SEPARATOR
+from autograd_lab.tracing.scopes import iteration
 from autograd_lab.tracing.trace import Record, Trace
-
-from .groups import TURN
 
 _MOST_LAYERS = 8
 
@@ -48,18 +46,32 @@ def curves(trace: Trace) -> Record | None:
     return {"steps": steps, "loss": losses, "grads": layers}
 
 
+def trained(trace: Trace) -> tuple[set[str], dict[int, str]]:
+    """The iterations of training loops: those in which an optimizer wrote, and for each step at which it read a gradient which it was."""
+    turns: set[str] = set()
+    read: dict[int, str] = {}
+    met: dict[int, int] = {}  # a gradient -> the step at which it was read first
+    for k, e in enumerate(trace.events, 1):
+        if e["k"] == "leaf" and trace.tensors[e["t"]].get("grad_of") is not None:
+            met[e["t"]] = k
+        elif e["k"] == "inplace" and (turn := iteration(e.get("scope") or "")):
+            gradients = [t for t in e.get("in") or () if trace.tensors[t].get("grad_of") == e["t"]]
+            turns.update(turn for _ in gradients)
+            read.update((met.pop(t), turn) for t in gradients if t in met)
+    return turns, read
+
+
 def turns(trace: Trace) -> list[int]:
-    """The steps at which the iterations of the outermost loop begin, if operations ran in at least two."""
+    """The steps at which the iterations of the outermost loop begin; a loop that ran once has none (see scopes.py)."""
     begun: dict[str, int] = {}
     last = 0
     for k, e in enumerate(trace.events, 1):
-        scope = (trace.nodes[e["n"]] if e["k"] == "node" else e).get("scope") or ""
-        turn = scope.split(SEPARATOR)[0]
-        if TURN.fullmatch(turn) and turn not in begun:
+        turn = iteration((trace.nodes[e["n"]] if e["k"] == "node" else e).get("scope") or "", outermost=True)
+        if turn and turn not in begun:
             begun[turn] = max(last + 1, 1)
         if e["k"] in ("done", "node", "inplace"):
             last = k
-    return list(begun.values()) if len(begun) > 1 else []
+    return list(begun.values())
 
 
 def _loss(trace: Trace, e: Record) -> float | None:

@@ -8,7 +8,6 @@ rows of the table. Lists of numbers, so that they travel in columns (see wire.py
     writes     [step, tensor, version, value before, value after, grad_fn before, grad_fn after, operation, source, line]
     failures   [step, kind, tensor, version saved, version found, value then, value now, source and line of the one, of the other]
     hooks      [step, node, stage, [values before], [values after]]
-    second     [node, pass]: nodes made while a backward pass ran
     rows       [step, tensor, node, output, value, source, line]: the table, in the order of the program
     advice     [step, caption, sentences, what to do]: of the program that stopped there, as `lab.why` gives it
     adjoints   [step, node, slot, contribution, sum]: what a gradient is made of; contribution -2: a hook put `sum` in its place
@@ -118,7 +117,6 @@ def details(film: Film) -> Record:
             found["adjoints"].append([k, e["to"], e.get("slot", 0), value(e["v"]), value(e["sum"])])
         elif kind == "error" and e["n"] is not None:
             found["failures"] += _failure(film, k, e["n"], family, version, written, freed)
-    second = [[n, node["made_in"]] for n, node in enumerate(trace.nodes) if node.get("made_in")]
     jacobians = [
         [
             n,
@@ -136,7 +134,6 @@ def details(film: Film) -> Record:
         **found,
         "advice": _advice(trace),
         "marks": [[*place, reason] for place, reason in marks.items()],
-        "second": second,
         "jacobians": jacobians,
     }
 

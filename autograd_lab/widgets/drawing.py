@@ -31,9 +31,9 @@ class Drawing:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        drawn = film(trace)
-        if len(drawn["units"]) > MOST_UNITS and not drawn["groups"]:
-            drawn = film(_folded(trace))
+        drawn = film(trace, MOST_UNITS)
+        if len(drawn["units"]) > MOST_UNITS and not any(node.get("scope") for node in trace.nodes):
+            drawn = film(_folded(trace), MOST_UNITS)
         self.svg = themed(drawn)
 
     def save(self, path: str | Path) -> None:

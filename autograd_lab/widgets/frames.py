@@ -7,8 +7,11 @@ once.
 
     units     boxes (tensors) and shapes (nodes) placed together: a result beside the node that made it;
               "size" is its extent to the left and right of its anchor, and its height, "boxes" and "shape" are
-              relative to the anchor
-    groups    parts of the program that fold into one box; "open" says which are open at first
+              relative to the anchor; "why" is a key of `captions` if its tensor has no history; "hooks" says for each box
+              whether its tensor has hooks, over time (a node has the same)
+    captions  why a tensor has no history, in a word
+    groups    parts of the program that fold into one box; "open" says which are open at first; "pass" of one that stands for a
+              backward pass and is never opened: [its first step, its last, [its nodes]]
     forward   edges of data, from unit "u" to unit "v"
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it; its states are
               [status, value, what a hook made of it or -1]
@@ -29,6 +32,7 @@ once.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -45,9 +49,9 @@ from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import engine_source
-from .curves import curves, turns
+from .curves import curves, trained, turns
 from .details import details
-from .groups import OPTIMIZER, TURN, folded, opened
+from .groups import BACKWARD, OPTIMIZER, bundled, folded, opened, visible
 
 FORMAT = "autograd-lab-film"
 VERSION = 2
@@ -59,6 +63,10 @@ DIAMOND = 19  # half a diagonal
 STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
 LEVELS = 8  # steps of the scale of magnitudes
 STRIP = 22  # the width of a heat strip on a line of text
+#: Why a tensor has no history, in a word for its box.
+CAPTIONS = {
+    "inputs": "no grad_fn", "no_grad": "no_grad", "inference_mode": "inference", "copy": "copied", "detach": "detached", "data": ".data",
+}  # fmt: skip
 _LONG = 24  # more letters than this are too many for four digits of each number
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 _SHOWN_BESIDE = 4  # and of the variables beside the engine's source
@@ -126,16 +134,30 @@ class Line:
     cut: bool = False  # numbers went on, history did not
 
 
+@dataclass
+class Pass:
+    """A backward pass of a training loop that has a box of its own."""
+
+    unit: int
+    root: int  # the unit of the node it starts from
+    turn: str  # the iteration
+    first: int
+    last: int | None = None
+    nodes: dict[int, None] = field(default_factory=dict)
+
+
 class Film:
     """Builds the document; `document()` is the result."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, most: int | None = None) -> None:
         self.trace = trace
+        self.most = most
         self.narrator = Narrator(trace)
         self.strings = Table()
         self.values = Table()
         self.units: list[Unit] = []
         self.home: dict[int, int] = {}  # tensor -> the unit that shows it now
+        self.homes: dict[int, list[int]] = {}  # tensor -> all units that have shown it, in turn
         self.place: dict[int, int] = {}  # node -> its unit
         self.forward: list[Line] = []
         self.backward: list[Line] = []
@@ -144,10 +166,14 @@ class Film:
         self.node_lines: dict[int, list[int]] = {}
         self.edge_lines: dict[tuple[int, int], list[int]] = {}
         self.panels: dict[int, list[int]] = {}
-        self.cut: set[int] = set()  # tensors computed or copied without history
+        self.cut: dict[int, str] = {}  # tensors computed or copied without history, and why
         self._value_ids: dict[int, int] = {}
         self._sizes: list[float] = []  # of each value the largest of its numbers
         self._joined: set[int] = set()  # nodes whose edges are drawn
+        self.passes: list[Pass] = []
+        self.running = 0  # passes that run now, one within the other
+        self.trained, self.read = trained(trace)
+        self.recorded = {node.get("made_in") for node in trace.nodes}  # passes that make a graph themselves
         self._walked: set[int] = set()  # and nodes looked at for such as are not
         self.marks = Marks(self)
         self.phase: list[Any] = [0, "forward", 0]
@@ -220,6 +246,7 @@ class Film:
             "sources": self._sources(),
             "curves": curves(trace),
             "turns": turns(trace),
+            "captions": CAPTIONS,
             "g": trace.names.gradient,
         }
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
@@ -323,31 +350,49 @@ class Film:
     def _grow(self, e: Record, k: int) -> None:
         """Add the boxes, nodes and edges of an event."""
         kind = e["k"]
-        if kind == "leaf":
+        if kind == "leaf" and e["t"] not in self.home:
             self._unit([e["t"]], None, k)
         elif kind == "node":
             self._operation(e["n"], e["t"], k)
         elif kind == "edge":
             self._edge(e["n"], e["i"], e["to"][0], k)
         elif kind == "const":
-            self.cut.update(e["t"])
+            self.cut.update(dict.fromkeys(e["t"], e.get("why", "inputs")))
             unit = self._unit(e["t"], None, k)
             self.units[unit].scope = e.get("scope", "")
             for i, t in enumerate(dict.fromkeys(e["in"])):
                 self._data(t, unit, i, k, dotted=True)
                 self.forward[-1].cut = e.get("why") == "copy"
         elif kind == "detach":
-            self.cut.add(e["t"])
+            self.cut[e["t"]] = e.get("how", "detach")
             unit = self._unit([e["t"]], None, k)
             self.units[unit].scope = e.get("scope", "")
             self._data(e["from"], unit, 0, k, dotted=True)
             self.forward[-1].cut = True
         elif kind == "backward":
             self._older(e["roots"], k)
+            if not self.running:
+                self._pass(e, k)
+            self.running += 1
+        elif kind in ("done", "error") and self.running:
+            self.running = 0 if kind == "error" else self.running - 1
+            if not self.running and self.passes:
+                self.passes[-1].last = k
+        elif kind == "pop" and self.passes and self.passes[-1].last is None:
+            self.passes[-1].nodes[e["n"]] = None
         elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
             self._rewritten(e["n"], e["t"], self.trace.rewritten(e), k)
         elif kind in ("accumulate", "retain") and e["t"] not in self.home:
             self._unit([e["t"]], None, k)
+
+    def _pass(self, e: Record, k: int) -> None:
+        """A box for a backward pass of a training loop, unless what it computes will stand there."""
+        root = e["roots"][0] if e["roots"] else None
+        turn = "" if root is None else self._trained(self.trace.nodes[root].get("scope") or "")
+        if turn and e["p"] not in self.recorded and root in self.place:
+            unit = self._unit([], None, k)
+            self.units[unit].scope = turn + SEPARATOR + BACKWARD
+            self.passes.append(Pass(unit, self.place[root], turn, k))
 
     def _unit(self, tensors: Iterable[int], node: int | None, k: int) -> int:
         self.units.append(Unit(list(tensors), node, k))
@@ -356,6 +401,7 @@ class Film:
             if t in self.home and len(self.units[self.home[t]].tensors) == 1:
                 self.units[self.home[t]].until = k - 1
             self.home[t] = unit
+            self.homes.setdefault(t, []).append(unit)
         if node is not None:
             self.place[node] = unit
         return unit
@@ -398,6 +444,10 @@ class Film:
                 self.units[self.home[owner]].node = target
             else:
                 self._unit([] if owner is None or owner in self.home else [owner], target, k)
+                if (
+                    owner is not None and owner not in self.tensor_lines
+                ):  # it stands there before anything told of it
+                    self._record(State(self.trace), ("tensor", owner), k)
         if n not in self.place:
             self._unit([], n, k)
         self._joined.add(n)
@@ -429,7 +479,7 @@ class Film:
     def _record(self, state: State, what: tuple[Any, ...], k: int) -> None:
         entry: tuple[Any, ...]
         if what[0] == "tensor":
-            t = state.tensors[what[1]]
+            t = state.shown(what[1])
             entry = ("t", self.value(t.value), t.version, self.value(t.grad), int(t.retains))
             line = self.tensor_lines.setdefault(what[1], [])
         elif what[0] == "node":
@@ -499,7 +549,6 @@ class Film:
                 "dtype": tensor["dtype"],
                 "grad": int(tensor["requires_grad"]),
                 "leaf": int(tensor["leaf"]),
-                "hooks": tensor.get("hooks", []),
                 "tl": self.tensor_lines.get(t, []),
             })  # fmt: skip
         retained = {e["t"] for e in self.trace.events if e["k"] == "retain"}
@@ -549,6 +598,8 @@ class Film:
                 "dead": [
                     [i, self.edge_lines.get((n, i), [])] for i, edge in enumerate(node["edges"]) if edge is None
                 ],
+                "hooks": _timeline(node.get("hooks", [])),
+                "pass": node.get("made_in") or 0,
                 "tl": self.node_lines.get(n, []),
                 "panel": self.panels.get(n, []),
             })  # fmt: skip
@@ -583,8 +634,23 @@ class Film:
         for i, unit in enumerate(self.units):
             self._measure(unit, i in fed)
         ignored = {(line.source, line.source_box) for line in self.forward if self._is_ignored(line)}
+        paths = self._paths([*self.forward, *self.backward])
+        for one in self.passes:
+            self.forward.append(Line(one.root, one.unit, None, 0, one.first))
+            read = [i for i, path in enumerate(paths) if path == one.turn + SEPARATOR + OPTIMIZER]
+            self.forward += [Line(one.unit, i, None, 0, self.units[i].since) for i in read]
         lines = [*self.forward, *self.backward]
-        groups, group_of = folded(self._paths(lines), [(line.source, line.target) for line in lines])
+        ends = [(line.source, line.target) for line in lines]
+        groups, group_of = folded(paths, ends)
+        for _ in range(3 if self.most else 0):  # what is put together may be one of several crowds
+            if visible(groups, group_of, opened(groups, group_of)) > (self.most or 0):
+                paths = bundled(paths)
+                groups, group_of = folded(paths, ends)
+        for one in self.passes:
+            group = groups[group_of[one.unit]]
+            first, _, nodes = group.get("pass", [one.first, 0, []])
+            last = len(self.trace) if one.last is None else one.last
+            group["pass"] = [first, last, list(dict.fromkeys([*nodes, *one.nodes]))]
         for group in groups:
             group["size"] = [round(max(text_width(group["name"], 12, True) + 46, 150)), 50]
         reached = {
@@ -605,6 +671,8 @@ class Film:
                 "since": unit.since,
                 "until": min(unit.until, len(self.trace)),
                 "fed": int(i in fed),
+                "why": self._why(unit),
+                "hooks": [self._hooked_box(t, i) for t in unit.tensors],
                 "group": group_of[i],
             }
             for i, unit in enumerate(self.units)
@@ -668,27 +736,43 @@ class Film:
         """Whether no gradient has to do with it: no operand of it requires grad, or no pass came there."""
         if any(t["leaf"] and t["requires_grad"] for t in (self.trace.tensors[t] for t in unit.tensors)):
             return False
+        if unit.node is None and not unit.tensors:
+            return False  # a pass
         return unit.node is None or (bool(reached) and unit.node not in reached)
+
+    def _why(self, unit: Unit) -> str:
+        """Why the tensor of a unit has no history, if that stands beside its box."""
+        why = "" if unit.node is not None or not unit.tensors else self.cut.get(unit.tensors[0], "")
+        return why if why in CAPTIONS else ""
+
+    def _hooked_box(self, t: int, unit: int) -> list[int]:
+        """When a tensor has hooks in this unit: they stay with the old value if it is written in place."""
+        periods = self.trace.tensors[t].get("hooks", [])
+        homes = self.homes[t]
+        made = [self.units[home].since for home in homes]
+        return _timeline(p for p in periods if homes[max(bisect_right(made, p[0]) - 1, 0)] == unit)
+
+    def _trained(self, path: str) -> str:
+        """The iteration of a training loop that a path lies in, "" for none."""
+        parts = path.split(SEPARATOR)
+        prefixes = (SEPARATOR.join(parts[:n]) for n in range(len(parts), 0, -1))
+        return next((prefix for prefix in prefixes if prefix in self.trained), "")
 
     def _steps(self, paths: list[str | None], users: dict[int, set[int]]) -> None:
         """Part each iteration of a training loop: what the optimizer read, and the way there."""
-        turn, trained = "", set()
         for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
-            first = (path or "").split(SEPARATOR)[0]
-            if TURN.fullmatch(first):
-                turn = first
-            read = unit.node is None and path is None and i not in users
-            if read and turn and all(self.trace.tensors[t].get("grad_of") is not None for t in unit.tensors):
-                paths[i] = turn + SEPARATOR + OPTIMIZER
-                trained.add(turn)
-        for i, (unit, path) in enumerate(zip(self.units, paths, strict=True)):
-            first, _, rest = (path or "").partition(SEPARATOR)
-            if first in trained and rest != OPTIMIZER:
-                made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
-                paths[i] = SEPARATOR.join(filter(None, (first, "backward" if made else "forward", rest)))
+            if path is None and i not in users and unit.since in self.read:
+                paths[i] = self.read[unit.since] + SEPARATOR + OPTIMIZER
+            elif path is not None and (turn := self._trained(path)):
+                rest = path[len(turn) :].removeprefix(SEPARATOR)
+                if rest != BACKWARD:
+                    made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
+                    paths[i] = SEPARATOR.join(filter(None, (turn, BACKWARD if made else "forward", rest)))
 
     def _measure(self, unit: Unit, fed: bool) -> None:
         """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""
+        if unit.node is None and not unit.tensors:
+            return  # a pass: its group is drawn
         x, gap = 0.0, 12.0
         leaf = any(self.trace.tensors[t]["leaf"] for t in unit.tensors)
         accumulates = unit.node is not None and self.trace.nodes[unit.node]["kind"] == "accumulate"
@@ -718,8 +802,8 @@ class Film:
                 unit.height = max(unit.height, 2.0 * (NODE_RY + 8 if dead else NODE_RY))  # 8: a stop sign
         else:
             x -= gap
-            if unit.tensors and unit.tensors[0] in self.cut:
-                x += 56  # beside it: why it has no history
+            if self._why(unit):
+                x += 56
         if leaf or accumulates:
             unit.height += 14  # a caption above
         shift = 7 if leaf or accumulates else 0
@@ -979,10 +1063,13 @@ def first(timelines: list[list[int]], k: int) -> tuple[list[int], int]:
     return states[:count], count
 
 
-def film(trace: Trace) -> Record:
-    """The film of a trace: the document that the stepper, the static picture and the exports all draw."""
+def film(trace: Trace, most: int | None = None) -> Record:
+    """The film of a trace: the document that the stepper, the static picture and the exports all draw.
+
+    most   of more boxes than so many that would be visible at first, the outermost are put into groups
+    """
     with collector.paused():
-        return Film(trace).document()
+        return Film(trace, most).document()
 
 
 def _keep(timeline: list[Any], k: int, state: Any) -> None:
@@ -993,6 +1080,19 @@ def _keep(timeline: list[Any], k: int, state: Any) -> None:
         timeline[-1] = state
     else:
         timeline += [k, state]
+
+
+def _timeline(periods: Iterable[list[int | None]]) -> list[int]:
+    """When something is so in at least one of the periods [first step, step at which it ends or None]: a timeline of 1 and 0."""
+    changes = sorted(
+        (k, sign) for period in periods for k, sign in zip(period, (1, -1), strict=True) if k is not None
+    )
+    found: list[int] = []
+    now = 0
+    for k, sign in changes:
+        now += sign
+        _keep(found, k, int(now > 0))
+    return found
 
 
 def _keep_each(timelines: list[list[int]], k: int, states: list[int]) -> None:

@@ -3,6 +3,9 @@
 It needs no widget and no kernel. Without an answer it holds the truth sealed: unreadable in the notebook's file and on the page,
 until assets/guess.js opens what belongs to the answer that was clicked or typed. With one it is plain HTML. Where no script
 may run, as in a notebook that is not trusted, the choices are text and the answer goes into the cell.
+
+A page needs the script and the style sheet once: the first card of a session (a kernel, until it is reset) carries them for all, and
+carries them again when its cell runs again. Until that card is on the page the others are text.
 """
 
 from __future__ import annotations
@@ -17,18 +20,32 @@ from typing import Any
 
 ASSETS = Path(__file__).parent / "assets"
 
+CARRIER = "_autograd_lab_carrier"
+"""The name, among those of a session, of the id of the question whose card carries the front end."""
 
-def html(card: dict[str, Any], words: str) -> str:
-    """The card; `words` is its text."""
-    style = f"<style>{_asset('guess.css')}</style>"
+
+def shown(card: dict[str, Any], words: str, ask: str, names: dict[str, Any]) -> str:
+    """The card of the question `ask` for a notebook, where another card may carry the front end; `names` are those of its session."""
+    return html(card, words, front=names.setdefault(CARRIER, ask) == ask)
+
+
+def html(card: dict[str, Any], words: str, front: bool = True) -> str:
+    """The card; `words` is its text, `front` says whether it carries script and style sheet, for itself and for others."""
+    style = f'<style class="agl-guess-style">{_asset("guess.css")}</style>' if front else ""
+    script = _asset("guess.js") if front else "" if card["answered"] else "window.aglGuess?.()"
+    script = f"<script>{script}</script>" if script else ""
     if card["answered"]:
         parts = "".join(_answered(part, len(card["parts"]) > 1) for part in card["parts"])
-        return f'{style}<div class="agl-guess">{parts}</div>'
+        return f'{style}<div class="agl-guess">{parts}<div class="agl-guess-after">{_after(card)}</div></div>{script}'
     parts = "".join(_open(part) for part in card["parts"])
     return (
-        f'{style}<div class="agl-guess" data-sealed="{_sealed(card)}">{parts}<p class="agl-guess-how">{escape(words)}</p></div>'
-        f"<script>{_asset('guess.js')}</script>"
+        f'{style}<div class="agl-guess" data-sealed="{_sealed(card)}">{parts}'
+        f'<div class="agl-guess-after"></div><p class="agl-guess-how">{escape(words)}</p></div>{script}'
     )
+
+
+def _after(card: dict[str, Any]) -> str:
+    return "".join(f"<p>{_marked(words)}</p>" for words in card["after"])
 
 
 def _open(part: dict[str, Any]) -> str:
@@ -56,8 +73,12 @@ def _answered(part: dict[str, Any], labelled: bool) -> str:
 
 
 def _marked(words: str) -> str:
-    """HTML of a sentence; what stands between backticks is code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))
+    """HTML of a sentence: `code`, **bold** and *italic* as in Markdown."""
+    pieces = re.split(r"`([^`]+)`", escape(words, quote=False))
+    pieces[1::2] = [f"<code>{code}</code>" for code in pieces[1::2]]
+    for mark, tag in ((r"\*\*", "b"), (r"\*", "i")):
+        pieces[::2] = [re.sub(f"{mark}(.+?){mark}", rf"<{tag}>\1</{tag}>", text) for text in pieces[::2]]
+    return "".join(pieces)
 
 
 def _sealed(card: dict[str, Any]) -> str:
@@ -66,11 +87,14 @@ def _sealed(card: dict[str, Any]) -> str:
         {"said": [[answer, _marked(why)] for answer, why in part["answers"]], "truth": part["key"], "within": part["within"], "why": _marked(part["default"])}
         for part in card["parts"]
     ]  # fmt: skip
-    return base64.b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode("ascii")
+    sealed = {"parts": parts, "after": _after(card)}
+    return base64.b64encode(json.dumps(sealed, separators=(",", ":"), ensure_ascii=False).encode()).decode(
+        "ascii"
+    )
 
 
 @cache
 def _asset(name: str) -> str:
-    """A file of the front end, without comments and indentation: each card carries it."""
+    """A file of the front end, without comments and indentation: every notebook carries it."""
     text = (ASSETS / name).read_text(encoding="utf-8")
     return re.sub(r"^\s*(//.*|/\*.*\*/)\n|^\s+|(?<=[;{}),]) // [^\"'`\n]*$", "", text, flags=re.M).rstrip()

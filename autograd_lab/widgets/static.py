@@ -22,6 +22,7 @@ from autograd_lab.compiler.module import code_of
 from autograd_lab.compiler.stages import Stage, _named, stages, told
 from autograd_lab.tracing.recorder import keep_last, record
 from autograd_lab.tracing.rules import describe
+from autograd_lab.tracing.scopes import ITERATION, SEPARATOR
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import still
@@ -29,6 +30,8 @@ from .frames import text_width
 from .front import packed, style
 from .layout import layered
 from .shown import Shown
+from .svg import palette
+from .themed import themed
 from .wire import encode
 
 VIEWS = ("run", "passes", "source")
@@ -250,7 +253,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
             pictures.append(("captured", self._data["graphs"][run["graph"]]["picture"]))
         cells = "".join(
             f'<td><p>{escape(label)}</p><img alt="{escape(label, quote=True)}: {_count(len(picture["nodes"]), "operation")}" '
-            f'style="max-width:100%" src="data:image/svg+xml;base64,{base64.b64encode(svg(picture).encode()).decode("ascii")}"></td>'
+            f'style="max-width:100%" src="data:image/svg+xml;base64,{base64.b64encode(themed(picture, draw=_drawn).encode()).decode("ascii")}"></td>'
             for label, picture in pictures
         )
         says = "".join(f"<li>{escape(one['title'])}: {escape(one['says'])}</li>" for one in self.runs)
@@ -305,10 +308,9 @@ def _operations(trace: Trace) -> list[Record]:
         )
         src = event.get("src")
         line = trace.sources[src[0]]["lines"].get(str(src[1]), "").strip() if src else ""
-        turn = (node or event).get("scope", "").rpartition(" / ")[2]
         where = f"line {src[1]}: {line}" if src else ""
-        if ", turn " in turn:
-            where += f"  (turn {turn.rpartition(', turn ')[2]})"
+        if iteration := ITERATION.fullmatch((node or event).get("scope", "").rpartition(SEPARATOR)[2]):
+            where += f"  (iteration {iteration[1]})"
         name = out["name"]
         words = [trace.tensors[t]["name"] or (f"[{made[t] + 1}]" if t in made else "constant") for t in ins]
         text = f"[{len(found) + 1}] {f'{name} = ' if name else ''}{op}({', '.join(words)})"
@@ -350,7 +352,8 @@ def _picture(operations: list[tuple[str, list[int], list[int]]]) -> Record:
 
 
 def svg(picture: Record) -> str:
-    """The drawing as a picture of its own, on white."""
+    """The drawing as a picture of its own, in the colors of one theme."""
+    color = palette()
     left = min((x - w / 2 for x, _, w, *_ in picture["nodes"]), default=0) - 6
     top = min((y for _, y, *_ in picture["nodes"]), default=0) - HEIGHT / 2 - 6
     right = max((x + w / 2 for x, _, w, *_ in picture["nodes"]), default=40) + 6
@@ -358,18 +361,23 @@ def svg(picture: Record) -> str:
     parts = []
     for _, _, p in picture["edges"]:
         parts.append(
-            f'<polyline points="{" ".join(map(str, p))}" fill="none" stroke="#6b7683" stroke-width="1.4"/>'
+            f'<polyline points="{" ".join(map(str, p))}" fill="none" stroke="{color["outline"]}" stroke-width="1.4"/>'
         )
     for x, y, w, op, shape in picture["nodes"]:
         parts.append(
-            f'<rect x="{x - w / 2:g}" y="{y - HEIGHT / 2:g}" width="{w}" height="{HEIGHT}" rx="6" fill="#e4f1fa" stroke="#0072b2"/>'
-            f'<text x="{x}" y="{y - 2}" font-size="12" font-weight="600">{escape(op)}</text>'
-            f'<text x="{x}" y="{y + 12}" font-size="11" fill="#59626c">{escape(shape)}</text>'
+            f'<rect x="{x - w / 2:g}" y="{y - HEIGHT / 2:g}" width="{w}" height="{HEIGHT}" rx="6" fill="{color["blue-tint"]}" stroke="{color["blue"]}"/>'
+            f'<text x="{x}" y="{y - 2}" class="b">{escape(op)}</text><text x="{x}" y="{y + 12}">{escape(shape)}</text>'
         )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {right - left:g} {bottom - top:g}" width="{right - left:g}" '
-        f'font-family="sans-serif" text-anchor="middle"><rect x="{left:g}" y="{top:g}" width="100%" height="100%" fill="#fff"/>{"".join(parts)}</svg>'
+        f'font-family="sans-serif" text-anchor="middle"><style>text{{font-size:11px;fill:{color["dim"]}}}'
+        f'.b{{font-size:12px;font-weight:600;fill:{color["fg"]}}}</style><rect x="{left:g}" y="{top:g}" width="100%" height="100%" '
+        f'fill="{color["bg"]}"/>{"".join(parts)}</svg>'
     )
+
+
+def _drawn(picture: Record, *_: Any) -> str:
+    return svg(picture)
 
 
 def _saving(stage: Stage) -> str:

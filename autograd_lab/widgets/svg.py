@@ -6,6 +6,7 @@ It draws what the stepper draws, from the same positions, in the colors of one t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +18,7 @@ from typing import Any
 
 from .frames import LEVELS, STRIP, at, drawn_name, has_strip, text_width
 from .frames import brief as brief_text
+from .groups import visible
 from .scene import scene
 
 Record = dict[str, Any]
@@ -67,7 +69,9 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
         f"fill:{color['dim']}}}.l{{text-anchor:start}}.b{{font-weight:600}}.g{{font-size:11px}}"
         f".f{{fill:none;stroke:{color['outline']};stroke-width:1.3;stroke-dasharray:5 4}}"
         f".n{{stroke-dasharray:1.2 4;stroke-linecap:round}}.e{{fill:none;stroke:{color['outline']};"
-        f"stroke-width:1.5}}.z{{stroke-dasharray:6 3}}.d{{fill:{color['dim']}}}</style>",
+        f"stroke-width:1.5}}.z{{stroke-dasharray:6 3}}.d{{fill:{color['dim']}}}"
+        f".t{{font-size:10px;font-weight:600}}.i{{font:italic 600 11px serif}}"
+        f".r{{fill:none;stroke:{color['outline']}}}</style>",
         f'<rect x="-16" y="-16" width="{w}" height="{h}" fill="{color["bg"]}"/>',
     ]
     for group in where["groups"]:
@@ -120,27 +124,36 @@ def cut(p: list[int]) -> str:
 
 def seen(film: Record) -> Record | None:
     """The initial scene of a film; None if it is too large for a picture."""
-    opened = set(film["open"])
-    boxes = sum(group["parent"] in opened or group["parent"] < 0 for group in film["groups"])
-    boxes += sum(unit["group"] in opened or unit["group"] < 0 for unit in film["units"])
+    boxes = visible(film["groups"], [unit["group"] for unit in film["units"]], film["open"])
     return scene(film) if boxes <= MOST_UNITS else None
 
 
 def _census(film: Record, g: int, k: int) -> str:
-    """The progress of the nodes in a group, in a few words; assets/groups.js says a little more."""
-    inside = {g}
-    for child, group in enumerate(film["groups"]):
-        if group["parent"] in inside:
-            inside.add(child)
-    nodes = [unit["node"] for unit in film["units"] if unit["group"] in inside and unit["node"] >= 0]
+    """The progress of the nodes in a group, in a few words (assets/groups.js has the same)."""
+    first, last, nodes = film["groups"][g].get("pass", (0, 0, None))
+    if nodes is not None and k < first:
+        return ""
+    if nodes is not None and k >= last and film["kinds"][film["kind"][last]] != "error":
+        return f"{len(nodes)}/{len(nodes)} done"
+    if nodes is None:
+        inside = {g}
+        for child, group in enumerate(film["groups"]):
+            if group["parent"] in inside:
+                inside.add(child)
+        nodes = [unit["node"] for unit in film["units"] if unit["group"] in inside and unit["node"] >= 0]
     if not nodes:
         return f"{film['groups'][g]['units']} tensors"
-    states = [film["states"][i] for n in nodes if (i := at(film["nodes"][n]["tl"], k)) is not None]
-    if any(status != "made" for status, *_ in states):
-        return f"{sum(status == 'done' for status, *_ in states)}/{len(nodes)} done"
-    if 0 < len(states) < len(nodes):
-        return f"{len(states)} of {len(nodes)} nodes made"
-    return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''}"
+    states = (film["states"][i][0] for n in nodes if (i := at(film["nodes"][n]["tl"], k)) is not None)
+    count, of = Counter(states), len(nodes)
+    made, done = count["made"], f"{count['done']}/{of} done"
+    if count["error"]:
+        return f"failed inside, {done}"
+    if made < count.total():
+        for status, word in (("active", "at work"), ("ready", "ready")):
+            if count[status]:
+                return f"{done} \N{MIDDLE DOT} {count[status]} {word}"
+        return done if count["done"] else f"{count['waiting']} of {of} waiting"
+    return f"{made} of {of} nodes made" if 0 < made < of else f"{of} node{'s' if of > 1 else ''}"
 
 
 def _group(film: Record, k: int, g: int, x: float, y: float, w: float, h: float, is_open: int) -> list[str]:
@@ -154,7 +167,7 @@ def _group(film: Record, k: int, g: int, x: float, y: float, w: float, h: float,
         _rect(x + 4, y - 4, w, h, 7, color["bg"], color["outline"]),
         _rect(x, y, w, h, 7, color["soft"], color["outline"]),
         _text(x + w / 2, y + 21, group["name"], "b"),
-        _text(x + w / 2, y + 38, _census(film, g, k), "s"),
+        *[_text(x + w / 2, y + 38, said, "s") for said in filter(None, [_census(film, g, k)])],
     ]
 
 
@@ -171,17 +184,21 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
         parts.append(_rect(x, y, w, h, 4, color["zero" if ignored else "soft"], color["outline"]))
         if backward and box in unit["ignored"]:
             parts.append(_text(x + w / 2 + 6, y + h + 12, "ignored", "s l"))
-        if any(since <= k for since in tensor["hooks"]):
+        if at(unit["hooks"][box], k):
             parts.append(_hook(x, y))
         pictured = has_strip(film["values"][value])
         middle = x + (w - 28 if pictured else w) / 2
         if pictured:
             parts += _strip(film["values"][value], x + w - 35, y + 6, 28, 28)
-        if tensor["leaf"] and not unit["fed"]:
-            parts.append(
-                f'<text x="{x + (10 if tensor["hooks"] else 1)}" y="{y - 4}" class="s l">'
-                f"{'leaf' if tensor['grad'] else 'data'}</text>"
-            )
+        if unit["why"]:
+            if box == len(unit["boxes"]) - 1:
+                parts.append(
+                    f'<text x="{_n(x + w + 5)}" y="{_n(y + h / 2 + 3.5)}" class="s l b" style="fill:{color["bad"]}">'
+                    f"{film['captions'][unit['why']]}</text>"
+                )
+        elif tensor["leaf"] and not unit["fed"]:
+            caption = "leaf" if tensor["grad"] else "data"
+            parts.append(_text(x + (10 if unit["hooks"][box] else 1), y - 4, caption, "s l"))
         if version:
             halo = f"paint-order:stroke;stroke:{color['bg']};stroke-width:3px;text-anchor:end"  # lines pass behind it
             right, base = (x - 5, y + h / 2 + 3) if unit["fed"] else (x + w - 1, y - 4)
@@ -202,17 +219,26 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
                 parts += _strip(film["values"][grad], x + w - STRIP - 7, y + 42.5, STRIP, 12)
             shown = brief(film, grad)
             parts.append(f'<text x="{_n(middle)}" y="{y + 52}" class="g"{fill}>.grad {escape(shown)}</text>')
-    if unit["node"] < 0:
-        return parts
+    return parts + _node(film, unit, cx, cy, k)
+
+
+def _node(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]:
+    """The shape of a unit's node and what stands at it."""
+    color, parts = palette(), []
+    if unit["node"] < 0 or at(film["nodes"][unit["node"]]["tl"], k) is None:
+        return []
     node = film["nodes"][unit["node"]]
-    if at(node["tl"], k) is None:
-        return parts
     x, y, rx, ry = unit["shape"]
     x, y = x + cx, y + cy
-    stroke = f'fill="{color["bg"]}" stroke="{color["outline"]}" stroke-width="1.2"'
-    if k < film["steps"] and film["focus"][k] == unit["node"]:  # the last step shows the whole, not a moment
-        name = "blue" if at(film["phase"], k, 3)[0] == "forward" else "verm"
-        stroke = f'fill="{color[name + "-tint"]}" stroke="{color[name]}" stroke-width="2.8"'
+    status, arrived, of = film["states"][at(node["tl"], k)]
+    whole = (
+        k == film["steps"] and film["kinds"][film["kind"][k]] != "error"
+    )  # it shows the whole, not a moment
+    fill, edge, width = "bg", *({} if whole else _EDGES).get(status, ("outline", 1.2))
+    if not whole and film["focus"][k] == unit["node"] and status != "error":
+        edge, width = "blue" if at(film["phase"], k, 3)[0] == "forward" else "verm", 2.8
+        fill = f"{edge}-tint"
+    stroke = f'fill="{color[fill]}" stroke="{color[edge]}" stroke-width="{width}"'
     if node["kind"] == "accumulate":
         for _, bx, by, bw, bh in moved(unit, cx, cy)[-1:]:
             if bh > 50:
@@ -220,6 +246,7 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
         parts.append(f'<path d="M{x} {y - ry}L{x + rx} {y}L{x} {y + ry}L{x - rx} {y}z" {stroke}/>')
         parts.append(_text(x, y + 4.5, "+=", "b"))
         parts.append(_text(x, y - ry - 5, "AccumulateGrad", "s"))
+        badge, corner = (x + rx + 4, y + (17 if unit["heap"] else 0)), (x + rx * 0.55, y - ry * 0.55)
     else:
         if unit["boxes"]:
             _, bx, _, bw, _ = moved(unit, cx, cy)[-1]
@@ -227,10 +254,62 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
                 f'<path d="M{bx + bw} {y}H{x - rx}" stroke="{color["outline"]}" stroke-width="1.2"/>'
             )
         parts.append(f'<ellipse cx="{x}" cy="{y}" rx="{rx}" ry="{ry}" {stroke}/>')
+        if node["pass"]:
+            parts.append(f'<ellipse cx="{x}" cy="{y}" rx="{rx - 3.5}" ry="{ry - 3.5}" class="r"/>')
         parts.append(_text(x, y + 4, node["label"]))
-        for i in range(len(node["dead"])):
-            parts += _dead_end(x - rx * 0.82 + 15 * i, y, ry)
+        for i, (_, timeline) in enumerate(node["dead"]):
+            index = at(timeline, k)
+            pruned = index is not None and film["states"][index][0] == "pruned"
+            parts += _dead_end(x - rx * 0.82 + 15 * i, y, ry, pruned)
+        if node["saved"]:
+            index = at(node["panel"], k)
+            parts.append(
+                _kept(x - rx * 0.74, y + ry * 0.66, index is None or film["states"][index].get("saved") != 0)
+            )
+        if node["kind"] == "function":
+            parts += _own(x + rx * 0.8, y + ry * 0.9)
+        badge, corner = (x + rx * 0.74, y - ry * 0.98), (x - rx, y)
+    if at(node["hooks"], k):
+        parts.append(_hook(*corner))
+    said = {
+        "waiting": f"{arrived} of {of}" if of else "",
+        "ready": "ready",
+        "done": "\N{CHECK MARK}",
+        "error": "!",
+    }.get(status)
+    if said and not whole:
+        parts += _badge(*badge, said, *_EDGES.get(status, ("outline", 0)), node["kind"] == "accumulate")
     return parts + _beside(film, unit, cx, cy, k)
+
+
+#: The outline of a node in a pass, by its status.
+_EDGES = {"ready": ("amber", 1.8), "active": ("verm", 2.8), "done": ("green", 1.6), "error": ("bad", 3)}
+
+
+def _badge(x: float, y: float, text: str, edge: str, _width: float, beside: bool) -> list[str]:
+    """How far a node is, at its corner or beside it."""
+    color, w = palette(), max(15, 8 + 5.4 * len(text))
+    left = x if beside else x - w / 2
+    return [
+        _rect(left, y - 7.5, w, 15, 7.5, color["amber-tint" if edge == "amber" else "bg"], color[edge]),
+        f'<text x="{_n(left + w / 2)}" y="{_n(y + 3.5)}" class="t">{text}</text>',
+    ]
+
+
+def _kept(x: float, y: float, held: bool) -> str:
+    """The mark of saved values, empty once they are freed."""
+    color = palette()
+    fill = color["outline"] if held else f'{color["bg"]}" stroke-dasharray="2 1.5'
+    return f'<path d="M{_n(x - 4)} {_n(y - 3)}h8v8h-8z" fill="{fill}" stroke="{color["outline"]}"/>'
+
+
+def _own(x: float, y: float) -> list[str]:
+    """The mark of a Function of the user's own."""
+    color = palette()
+    return [
+        f'<circle cx="{_n(x)}" cy="{_n(y)}" r="7.5" fill="{color["bg"]}" stroke="{color["outline"]}"/>',
+        f'<text x="{_n(x)}" y="{_n(y + 3.5)}" class="i">\N{LATIN SMALL LETTER F WITH HOOK}</text>',
+    ]
 
 
 def _beside(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]:
@@ -266,14 +345,15 @@ def _joined(x0: float, y0: float, x1: float, y1: float) -> str:
     )
 
 
-def _dead_end(x: float, y: float, ry: float) -> list[str]:
-    """A stub with a stop sign: an operand that gets no gradient."""
+def _dead_end(x: float, y: float, ry: float, pruned: bool) -> list[str]:
+    """A stub with a stop sign: an operand that gets no gradient; full once the pass has come there."""
     color = palette()
+    sign, bar = ("bad", "bg") if pruned else ("bg", "bad")
     top = y - ry - 7
     return [
         f'<path d="M{_n(x)} {_n(y - ry * 0.55)}V{_n(top)}" class="e"/>',
-        f'<path d="M{_n(x - 2)} {_n(top - 5)}h4l3 3v4l-3 3h-4l-3 -3v-4z" fill="{color["bg"]}" stroke="{color["bad"]}" stroke-width="1.4"/>'
-        f'<path d="M{_n(x - 2.5)} {_n(top)}h5" stroke="{color["bad"]}" stroke-width="1.6"/>',
+        f'<path d="M{_n(x - 2)} {_n(top - 5)}h4l3 3v4l-3 3h-4l-3 -3v-4z" fill="{color[sign]}" stroke="{color["bad"]}" stroke-width="1.4"/>'
+        f'<path d="M{_n(x - 2.5)} {_n(top)}h5" stroke="{color[bar]}" stroke-width="1.6"/>',
     ]
 
 
@@ -281,8 +361,8 @@ def _hook(x: float, y: float) -> str:
     """The mark of a hook at the corner of a box."""
     color = palette()
     return (
-        f'<circle cx="{x}" cy="{y}" r="7" fill="{color["bg"]}" stroke="{color["verm"]}" stroke-width="1.2"/>'
-        f'<path d="M{x + 1} {y - 4}v4.5c0 2.6 -4 2.6 -4 0" fill="none" stroke="{color["verm"]}" stroke-width="1.5"/>'
+        f'<circle cx="{_n(x)}" cy="{_n(y)}" r="7" fill="{color["bg"]}" stroke="{color["verm"]}" stroke-width="1.2"/>'
+        f'<path d="M{_n(x + 1)} {_n(y - 4)}v4.5c0 2.6 -4 2.6 -4 0" fill="none" stroke="{color["verm"]}" stroke-width="1.5"/>'
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -57,6 +58,9 @@ def serve(folder: Path) -> Iterator[Lab]:
     settings = own / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
     settings.parent.mkdir(parents=True)
     settings.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
+    enabled = own / "config" / "jupyter_server_config.d"  # as an installation enables it
+    enabled.mkdir(parents=True)
+    shutil.copy(REPO / "autograd_lab" / "course" / "server_extension.json", enabled / "autograd_lab.json")
     work = folder / "work"
     work.mkdir()
     env = os.environ | {

@@ -47,6 +47,7 @@ def test_a_notebook_that_was_only_opened_is_not_marked_unsaved(browser, delivere
     about = [json.loads(path.read_text("utf-8"))["metadata"] for path in paths]
     for key in ("kernelspec", "language_info"):
         assert len({str(one[key]) for one in about}) == 1
+    assert all("version" in one["language_info"] for one in about)  # of their own, on any server
     for path in paths[::5]:
         page = opened(browser, delivered, path, page).page
         names.append(page.evaluate(f"{CURRENT}.title.label"))
@@ -59,9 +60,30 @@ def test_a_notebook_that_was_only_opened_is_not_marked_unsaved(browser, delivere
     assert len({path.name for path in paths}) == 30  # which is what a tab says
 
 
-def test_the_links_at_the_end_open_the_exercises_and_the_next_notebook(browser, delivered):
+def test_a_notebook_of_the_checkout_that_was_only_opened_is_not_marked_unsaved(browser, lab):
+    """An extension of the server says which kernel runs it; the file is as it was. Elsewhere the extension does nothing."""
+    source = REPO / "notebooks" / "02_forward_builds_the_graph.ipynb"
+    (lab.folder / "checkout" / "autograd_lab" / "course").mkdir(parents=True)
+    (lab.folder / "checkout" / "autograd_lab" / "course" / "resources.py").touch()
+    (lab.folder / "checkout" / "notebooks").mkdir()
+    path = Path(shutil.copy(source, lab.folder / "checkout" / "notebooks"))
+    nb = opened(browser, lab, path, None)
+    assert nb.page.evaluate(f"{CURRENT}.context.model.toJSON().metadata.language_info.version")
+    assert not nb.page.evaluate(f"{CURRENT}.context.model.dirty")
+    assert path.read_bytes() == source.read_bytes()
+    nb.page.evaluate(f"{CURRENT}.sessionContext.shutdown()")
+    nb = opened(browser, lab, Path(shutil.copy(source, lab.folder)), nb.page)
+    assert nb.page.evaluate(f"{CURRENT}.context.model.dirty")
+    nb.page.evaluate(f"{CURRENT}.sessionContext.shutdown()")
+    nb.page.context.close()
+    shutil.rmtree(lab.folder / "checkout")
+
+
+def test_the_end_has_a_picture_and_links_to_the_exercises_and_the_next_notebook(browser, delivered):
     nb = opened(browser, delivered, delivered.folder / "notebooks" / "04_backward_node_by_node.ipynb", None)
     nb.page.evaluate(f"{CURRENT}.content.scrollToItem({CURRENT}.content.widgets.length - 1, 'end')")
+    picture = nb.page.get_by_role("img", name="From the loss one message goes straight")
+    nb.page.wait_for_function("picture => picture.naturalWidth === 660", arg=picture.element_handle())
     labels = []
     for name in ("Exercises 04", "Next: 05"):
         nb.page.evaluate(

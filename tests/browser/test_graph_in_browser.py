@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from html import unescape
 
 import pytest
 from bare import Bare
@@ -11,6 +13,8 @@ from playwright.sync_api import Page, expect
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace
+from autograd_lab.widgets.frames import film
+from autograd_lab.widgets.svg import palette, svg
 
 tensor = torch.tensor
 
@@ -148,6 +152,49 @@ def several_results() -> Trace:
     return trace
 
 
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3 * ctx.saved_tensors[0] ** 2
+
+
+def marked() -> Trace:
+    """Whatever a node may be marked with."""
+    w = tensor([2.0, 3.0], requires_grad=True)
+    with lab.record() as trace:
+        y = Cube.apply(w)
+        hook = y.grad_fn.register_prehook(lambda grads: None)
+        torch.autograd.graph.get_gradient_edge(w).node.register_hook(lambda grads, _: None)
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            z = y * y
+        z.sum().backward()
+        hook.remove()
+        z = w * w
+    return trace
+
+
+def without_history() -> Trace:
+    """For every reason; and a leaf that the recording meets when its gradient is added."""
+    w, v = tensor([2.0, 3.0], requires_grad=True), tensor([1.0, 1.0], requires_grad=True)
+    old, c = v * 2, tensor(4.0) * 2
+    with lab.record() as trace:
+        y = w.data * old
+        with pytest.warns(UserWarning, match="to a scalar"):
+            copied = tensor([w[0], w[1]])
+        with torch.inference_mode():
+            i = c * 3
+        with torch.no_grad():
+            n = w * copied
+        y = y + c * i + n + w.detach()
+        y.sum().backward()
+    return trace
+
+
 def of_pytorch() -> Trace:
     real = pytest.importorskip("torch")
     with lab.record_torch() as trace:
@@ -161,23 +208,71 @@ def of_pytorch() -> Trace:
 
 PROGRAMS = (
     first_pass, diamond, vectors, matrices, cut, hooked, written, again, some_inputs, higher, failing, failing_in_view, trained, several_results,
-    of_pytorch,
+    marked, without_history, of_pytorch,
 )  # fmt: skip
+
+MARKS = {
+    ".agl-hook": r'<circle [^>]*r="7"',
+    ".agl-kept:not([data-freed='1'])": rf'h8v8h-8z" fill="{palette()["outline"]}"',
+    ".agl-kept[data-freed='1']": r'h8v8h-8z[^>]*stroke-dasharray="2 1.5"',
+    ".agl-own": r'class="i"',
+    ".agl-ring": r'class="r"',
+    ".agl-cut": r"l16 -7m-16 12l16 -7",
+    ".agl-dead[data-s='pruned'] .agl-stop": rf'h4l3 3v4l-3 3h-4l-3 -3v-4z" fill="{palette()["bad"]}"',
+    ".agl-dead:not([data-s='pruned']) .agl-stop": rf'h4l3 3v4l-3 3h-4l-3 -3v-4z" fill="{palette()["bg"]}"',
+    ".agl-joined path:first-child": r'class="e"/><path d="M[^"]*l7 -3.5v7z"',
+    ".agl-fhead": r"h6.4z",
+    ".agl-b:not([data-s~='ghost']) .agl-bhead": r"h8z",
+    ".agl-seed-head": r"l9 -4.5v9z",
+    ".agl-link": r'H[^"]*" stroke=',
+    ".agl-grad-fn:not([data-s~='ghost']) .agl-node": r'<ellipse [^>]*fill="[^n]|L[^"]*L[^"]*L[^"]*z"',
+    ".agl-unit:not([data-s='ghost']) .agl-box": r'<rect [^>]*rx="4"',
+    ".agl-unit:not([data-s='ghost']) .agl-rule-line": rf'<path d="M[^"]*h[\d.]+" stroke="{palette()["hair"]}"',
+    ".agl-pill > rect, .agl-at > rect": r'<rect [^>]*rx="(?:9.5|3)"',
+    ".agl-badge rect": r'rx="7.5"',
+}
+"""Marks of the live graph -> the same in a still picture. Texts are compared one by one."""
+
+OTHERS = {
+    *(f"agl-{layer}" for layer in ("frames", "forward", "groups", "units", "backward", "labels")), "agl-f", "agl-tensor", "agl-at", "agl-heap", "agl-seed",
+    *("agl-hit", "agl-cursor"),  # what is pointed at
+    *("agl-fline", "agl-free", "agl-bline", "agl-seed-line", "agl-pill"),  # a line has a head, counted above, and a label its box
+    *("agl-frame", "agl-frame-box", "agl-frame-head"),  # a group has its name,
+    *(f"agl-{part}" for part in ("folded", "folded-box", "behind", "plus-sign", "pass", "part", "part-done", "part-busy")),  # and a closed one its words
+    "agl-thumb",  # heat strips: tests/widgets/test_graph_tells.py
+    "agl-off-grad",  # greyed; the same
+}  # fmt: skip
+"""And what else the live graph is made of."""
 
 STEPS = """() => {
   const range = document.querySelector(".agl-range"), last = Number(range.max), found = [];
   const drawn = () => [...document.querySelectorAll(".agl-svg > g > g")].map((e) => e.outerHTML).join("");
+  const hidden = new Map(), svg = document.querySelector(".agl-svg");
+  const seen = (e) => { // for each element of the graph once a step
+    if (e === svg) return true;
+    if (!hidden.has(e)) { const { display, opacity } = getComputedStyle(e); hidden.set(e, display !== "none" && opacity !== "0" && seen(e.parentElement)); }
+    return hidden.get(e);
+  };
+  const count = (selector) => [...document.querySelectorAll(`.agl-svg ${selector}`)].filter(seen).length;
+  const shown = () => ({ text: [...document.querySelectorAll(".agl-svg text")].filter((e) => seen(e) && e.textContent).map((e) => e.textContent),
+    classes: [...new Set([...document.querySelectorAll(".agl-svg [class]:not(text, tspan)")].flatMap((e) => [...e.classList]))],
+    strips: [...document.querySelectorAll(".agl-leaves td")].map((cell) => [cell.textContent, Boolean(cell.querySelector(".agl-mini rect"))]),
+    ...Object.fromEntries(MARKS.map((selector) => [selector, count(selector)])) });
   const beside = () => [".agl-mode", ".agl-phases", ".agl-leaves", ".agl-code"].map((c) => document.querySelector(c).innerHTML).join("");
   for (let k = 0; k <= last; k++) {
     range.value = k;
     range.dispatchEvent(new Event("input"));
-    found.push([drawn(), beside()]);
+    hidden.clear();
+    found.push([drawn(), beside(), shown()]);
   }
-  return found.map(([a, b], k) => [k && a === found[k - 1][0], k && b === found[k - 1][1]]);
+  return found.map(([a, b, c], k) => [k && a === found[k - 1][0], k && b === found[k - 1][1], c]);
 }"""
 
 
-BESIDE = {"backward": "the graph was made before the recording, and is drawn when its messages are counted"}
+BESIDE = {
+    "backward": "the graph was made before the recording, and is drawn when its messages are counted",
+    "mode": "the line above the graph says that recording is off",
+}
 """Steps after which the graph may look as before, and why; the lit line or the phase has changed even then."""
 
 
@@ -191,10 +286,26 @@ def fitted(one: Bare, trace: Trace) -> Page:
 @pytest.mark.parametrize("make", PROGRAMS, ids=lambda make: make.__name__)
 def test_every_step_changes_what_is_drawn(bare, make):
     trace = make()
-    page = fitted(bare(size=(1440, 1400)), trace)
+    page = fitted(bare(size=(1800, 1800)), trace)
     kinds = ["start", *(e["k"] for e in trace.events)]
-    for k, (graph, beside) in enumerate(page.evaluate(STEPS)):
+    doc = film(trace)
+    for k, (graph, beside, shown) in enumerate(page.evaluate(STEPS.replace("MARKS", str(list(MARKS))))):
         assert not graph or (kinds[k] in BESIDE and not beside), f"step {k}, {kinds[k]}, changes nothing"
+        still = svg(doc, k)
+        texts = [unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", still)]
+        found = {mark: len(re.findall(form, still)) for mark, form in MARKS.items()}
+        found["text"] = sorted(text for text in texts if not text.startswith("|gradient|"))
+        whole = k == len(trace) and kinds[k] != "error"  # shows no moment: not which nodes are done
+        if whole:
+            shown[".agl-badge rect"] -= shown["text"].count("\N{CHECK MARK}")
+        for text, strip in shown.pop("strips"):
+            assert strip == bool(re.search("numbers|\N{MULTIPLICATION SIGN}", text)), text
+        shown["text"] = sorted(text for text in shown["text"] if text != "\N{CHECK MARK}" or not whole)
+        assert (
+            set(shown.pop("classes"))
+            <= {name for mark in MARKS for name in re.findall(r"agl-[\w-]+", mark)} | OTHERS
+        )
+        assert shown == found, f"step {k}, {kinds[k]}"
 
 
 def go(page: Page, k: int) -> None:
@@ -264,7 +375,7 @@ def test_lines_get_wider_and_deeper_with_their_gradient(bare):
         for _ in range(8):
             y = torch.sigmoid(y)
         y.backward()
-    page = fitted(bare(size=(1440, 1400)), trace)
+    page = fitted(bare(size=(1800, 1800)), trace)
     go(page, len(trace))
     lines = page.locator(".agl-b .agl-bline").evaluate_all(
         "all => all.map((e) => [e.getBoundingClientRect().top, parseFloat(getComputedStyle(e).strokeWidth), getComputedStyle(e).stroke]).sort((a, b) => b[0] - a[0])"
@@ -319,7 +430,7 @@ def test_the_diamond_is_joined_to_grad_and_lights_when_it_adds(bare):
 
 def test_what_gets_no_gradient_can_be_hidden(bare):
     trace = cut()
-    page = fitted(bare(size=(1440, 1400)), trace)
+    page = fitted(bare(size=(1800, 1800)), trace)
     go(page, len(trace))
     before, text = page.locator(".agl-tensor").count(), page.get_by_role("status").inner_text()
     toggle = page.get_by_role("button", name="Hide what gets no gradient")

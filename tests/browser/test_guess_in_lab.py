@@ -79,7 +79,7 @@ def test_a_number_is_typed(browser, lab):
     second.fill("36.0")
     notebook.page.keyboard.press("Enter")
     expect(card.get_by_role("status").last).to_contain_text("\u2713 You said 36.0, and it is 36.")
-    expect(card).not_to_contain_text("in place of the dots")
+    expect(card).to_contain_text("Now put it in place of the dots and run again")
     assert notebook.cells() == 1
     notebook.close()
 
@@ -106,9 +106,13 @@ def test_a_notebook_that_is_not_trusted_offers_the_choices_as_text(browser, lab)
 
 
 def test_a_reopened_notebook_needs_no_kernel(browser, lab):
-    notebook, card = show(browser, lab, CELL)
+    """Nor does its second card, which lets the first one carry the script and the style sheet."""
+    notebook, card = show(browser, lab, CELL, FREE)
     card.get_by_role("button", name="144").click()
     page = notebook.page
+    carry = [json.dumps(outputs).count("agl-guess-style") for outputs in json.loads(page.evaluate(OUTPUTS))]
+    assert [count > 0 for count in carry] == [True, False]
+    expect(page.get_by_label("y at 4")).to_have_css("border-radius", "5px")
     page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
     page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
     notebook.close()
@@ -118,6 +122,13 @@ def test_a_reopened_notebook_needs_no_kernel(browser, lab):
     expect(card.get_by_role("button")).to_have_text(["0", "48", "96", "144"])  # as if nobody had clicked
     card.get_by_role("button", name="0", exact=True).click()
     expect(card.get_by_role("status")).to_contain_text("You said 0. It is 96.")
+    expect(card.locator(".agl-guess-after")).to_contain_text("The node of b has two users")
+    again.page.evaluate("window.jupyterapp.shell.currentWidget.content.model.cells.get(0).outputs?.clear()")
+    field = again.page.get_by_label("y at 4")  # the other card goes on without the first
+    expect(field).to_have_css("border-radius", "5px")
+    field.fill("81")
+    again.page.keyboard.press("Enter")
+    expect(again.page.get_by_role("status").filter(has_text="You said 81, and it is 81")).to_be_visible()
     again.close()
 
 

@@ -354,3 +354,49 @@ def test_what_is_not_made_yet_tells_nothing(bare):
     rule = page.locator(".agl-picked")
     expect(rule).to_contain_text("Not made yet")
     assert not re.search(r"\d", rule.inner_text().replace("PowBackward0", ""))
+
+
+REACH = """() => {
+  const found = [], pen = document.createElement("canvas").getContext("2d");
+  for (const e of document.querySelectorAll(".agl-root :is(button, select, input, .agl-count, .agl-say)")) {
+    const r = e.getBoundingClientRect(), name = e.getAttribute("aria-label") ?? e.className;
+    if (!e.checkVisibility({ visibilityProperty: true }) || !r.width || e.closest(".agl-rule, .agl-engine, .agl-differences")) continue; // panes that scroll
+    if (r.left < 0 || r.right > innerWidth) found.push([name, "outside", r.left, r.right]);
+    pen.font = getComputedStyle(e).font;
+    const text = e.tagName === "SELECT" ? pen.measureText(e.selectedOptions[0].text).width + 28 : e.tagName === "BUTTON" ? e.scrollWidth - 1 : 0;
+    if (text > e.clientWidth) found.push([name, "cut", text, e.clientWidth]);
+    const over = document.elementFromPoint((r.left + r.right) / 2, (r.top + r.bottom) / 2);
+    if (r.bottom < innerHeight && over && !e.contains(over) && !over.closest(".agl-controls")) found.push([name, "covered"]);
+  }
+  return found;
+}"""
+
+
+SEEN = """(e) => {
+  const { left, right, top, bottom } = e.getBoundingClientRect(), at = (y) => document.elementFromPoint((left + right) / 2, y);
+  return e.contains(at(top + 3)) && e.contains(at(bottom - 3));
+}"""
+
+
+@pytest.mark.parametrize("size", [(720, 450), (1024, 700), (800, 600), (480, 600)], ids=str)
+def test_nothing_is_cut_or_out_of_reach(bare, size):
+    """Every level, a training loop, a question, the presenter and a comparison; what is further down is scrolled to."""
+    one = bare(size=size)
+    trace, loop = diamond(), training()
+    steppers = {
+        **{level: lab.step(trace, level=level, position=18) for level in LEVELS},
+        "loop": lab.step(loop, position=94),
+        "question": lab.step(trace, predict=True),
+        "comparison": lab.compare(trace, three_operations()),
+        "presenter": lab.step(trace, position=18),
+    }
+    for name, widget in steppers.items():
+        page = one.show(widget)
+        if name == "question":
+            page.get_by_role("button", name="Last").click()
+        if name == "presenter":
+            page.get_by_role("button", name="Present").click()
+        assert page.evaluate(REACH) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+        if name != "comparison":  # which has two sentences
+            assert page.locator(".agl-say").evaluate(SEEN), name

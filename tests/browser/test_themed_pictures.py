@@ -12,6 +12,7 @@ from playwright.sync_api import Browser
 
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.widgets import static
 from autograd_lab.widgets.svg import in_the_dark, svg
 from autograd_lab.widgets.themed import themed
 
@@ -56,6 +57,16 @@ def test_a_picture_has_the_colors_of_its_page(browser: Browser, system):
         whole = themed(film)
         assert pixels(whole, "light") == pixels(light, "light"), name
         assert pixels(whole, "dark") == pixels(dark, "dark"), name
+    captured = lab.compare_static(lambda x: (x * 2).sin() + x, torch.ones(2))._data["graphs"][0]["picture"]
+    with in_the_dark():
+        dark = static.svg(captured)
+    whole = themed(captured, draw=lambda picture, *_: static.svg(picture))
+    assert (
+        pixels(whole, "light")
+        == pixels(static.svg(captured), "light")
+        != pixels(dark, "dark")
+        == pixels(whole, "dark")
+    )
     context.close()
 
 

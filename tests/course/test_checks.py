@@ -4,8 +4,10 @@ import html
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -553,19 +555,34 @@ def never(body):
     return program
 
 
-def stubborn(a):
-    while True:
-        try:  # noqa: SIM105
-            int("x")
-        except:  # noqa: E722 (what students write)
-            pass
+# What students write around an endless loop, and why it catches what is meant to end it.
+STUBBORN = {
+    "around a call": "while True:\n try: int('x')\n except: pass",
+    "around an inner loop": "while True:\n try:\n  while True: pass\n except: pass",
+    "that goes on": "while True:\n try:\n  while True: pass\n except BaseException: continue",
+    "in another": "while True:\n try:\n  while True:\n   try:\n    while True: pass\n   except: pass\n except: pass",
+    "in a finally": "while True:\n try:\n  while True: pass\n finally:\n  continue",
+    "that prints": "while True:\n try:\n  while True: pass\n except: str(1)",
+    "in a with": "import contextlib\nwhile True:\n with contextlib.suppress(BaseException):\n  while True: pass",
+    "in each call of a recursion": (
+        "def f(n):\n try:\n  if n: f(n - 1)\n  while True: pass\n except: f(n)\nf(50)"
+    ),
+    "a sleep": "import time\ntime.sleep(600)",
+    "around a sleep": "import time\nwhile True:\n try: time.sleep(600)\n except: pass",
+    "a lock": "import threading\none = threading.Lock()\none.acquire()\none.acquire()",
+}
+
+
+def written(source):
+    """The program of a student's lines."""
+    return lambda a: exec(compile(source, "answer", "exec"), {})
 
 
 ENDLESS = {
     "a loop": never(lambda: None),
     "that sleeps": never(lambda: time.sleep(0.01)),
     "that catches errors": never(lambda: 1 / 0),
-    "that catches everything": stubborn,
+    **{how: written(source) for how, source in STUBBORN.items()},
     "of the engine": never(lambda: torch.tensor(1.0, requires_grad=True).exp().backward()),
 }
 
@@ -602,6 +619,44 @@ def test_code_that_ends_in_time_is_not_touched():
     assert found == [499500] * 200
     with pytest.raises(ZeroDivisionError):
         timeout.within(5, lambda: 1 / 0)
+
+
+def test_nothing_is_raised_after_a_check(capsys):
+    """However often code is stopped: no late exception, no thread that goes on, and the signal is as it was."""
+    before = signal.getsignal(signal.SIGURG) if hasattr(signal, "SIGURG") else None
+    programs = [
+        written(STUBBORN[how]) for how in ("around a call", "around an inner loop", "in another", "in a with")
+    ]
+    threads = threading.active_count()
+    for n in range(40):
+        with pytest.raises(timeout.StillRunning):
+            timeout.within(0.002, lambda program=programs[n % 4]: program(None))
+    time.sleep(2 * timeout.AGAIN)
+    assert threading.active_count() == threads
+    assert before is None or signal.getsignal(signal.SIGURG) == before
+    assert capsys.readouterr().out == ""
+
+
+def test_what_cannot_be_stopped_is_said(monkeypatch, capsys):
+    """A call of C in another thread than the main one, where no signal reaches it."""
+    monkeypatch.setattr(timeout, "PATIENCE", 0.1)
+    ended = []
+
+    def student():
+        with pytest.raises(timeout.StillRunning):
+            timeout.within(0.1, lambda: time.sleep(0.6))
+        ended.append(True)
+
+    thread = threading.Thread(target=student)
+    thread.start()
+    thread.join()
+    assert ended
+    said = capsys.readouterr().out
+    assert said.startswith("Your code has been running for more than 0.1 seconds, in one long call")
+    assert said.count("\n") == 1
+    for what in ("Interrupt", "Restart"):
+        assert what in said
+        assert what in (ROOT / "exercises/README.md").read_text(encoding="utf-8")
 
 
 def test_the_time_that_is_stated_is_the_time_that_is_given():
@@ -686,7 +741,7 @@ def test_a_stepper_with_slips_is_a_wrong_answer_with_its_diagnosis():
 
 @pytest.mark.parametrize(
     "code",
-    ["1 + 1", "while True:\n    pass", "while True:\n    try:\n        pass\n    except:\n        pass"],
+    ["1 + 1", "while True:\n    pass", STUBBORN["in another"]],
 )
 def test_after_a_check_functions_can_be_traced(code):
     """Python 3.11 hung for ever in the next traced function if the alarm took back an exception."""

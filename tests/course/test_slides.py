@@ -1,5 +1,7 @@
 """Slides of a notebook: what stands together, what is covered, what fits; and what stops the command."""
 
+from pathlib import Path
+
 import nbformat
 import pytest
 
@@ -108,11 +110,26 @@ def test_formulas_are_pictures_and_code_is_left_alone():
     assert html.startswith('the slope of `a$b$` is <img class="math" alt="\\frac{1}{2\\sqrt{x}}" src="data:')
 
 
+def test_the_picture_at_the_end_is_in_the_page():
+    """And the words for those who do not see it."""
+    notebooks = Path(__file__).parents[2] / "notebooks"
+    page = slides.with_pictures("1. One.\n\n![A circle.](pictures/13.svg)\n\n- [Next](14.ipynb)", notebooks)
+    assert '<img class="drawn" alt="A circle." src="data:image/svg+xml;base64,' in page
+    assert page.endswith("- [Next](14.ipynb)")
+    assert slides.text_height(page) > slides.PICTURE
+
+
 def test_the_truth_is_told_without_a_prediction(capsys):
     projector.tell(..., [1.0, 2.5])
     assert capsys.readouterr().out == "It is [1, 2.5].\n"
     assert projector.tell({"w": ..., "k": ...}, {"w": [True, 1.0], "k": "None"}, "07.i")
-    assert capsys.readouterr().out == "w: [True, 1]\nk: 'None'\n"
+    told = capsys.readouterr().out.splitlines()
+    assert told[:3] == [
+        "w: [True, 1]",
+        "k: 'None'",
+        "You may think `w = w - lr * w.grad` updates the parameter.",
+    ]
+    assert max(map(len, told)) <= slides.CODE_WIDTH
 
 
 def test_what_stops_the_command(tmp_path, capsys):

@@ -71,13 +71,13 @@ def test_the_report_says_what_held_the_submissions(book):
         {
             "memory of a process": ["rlimit"],
             "memory of all processes": ["cgroup", "watched"],
-            "number of processes": ["nothing"],
+            "number of processes": ["none"],
         },
     )
     said = text_of(report.page(book, course())).partition("What held the submissions")[2]
     assert re.search(r"memory of a process ?1.25 GiB ?rlimit ?1", said)
     assert re.search(r"memory of all processes ?1.25 GiB ?cgroup, watched ?1", said)
-    assert re.search(r"number of processes ?7 ?nothing ?time", said)
+    assert re.search(r"number of processes ?7 ?none ?time", said)
     assert re.search(r"time ?180 s ?watched ?2", said)
 
 

@@ -38,8 +38,9 @@ def handed_in(tmp_path_factory):
 
 @pytest.fixture
 def here(monkeypatch):
-    """The command without a process of its own."""
+    """The command without a process of its own, and with the course that is read already."""
     monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
+    monkeypatch.setattr(run, "load_course", lambda *_: c.course())
 
 
 @pytest.fixture(scope="module")

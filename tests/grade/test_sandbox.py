@@ -404,7 +404,7 @@ def test_what_is_not_kept_is_refused():
         "size of all files": "a file system of its own", "number of open files": "rlimit",
     }  # fmt: skip
     assert means(["cgroup memory", "cgroup pids", *whole])["memory of all processes"] == "cgroup"
-    assert set(means(["reaping"]).values()) == {"nothing"}
+    assert set(means(["reaping"]).values()) == {"none"}
 
 
 @pytest.mark.parametrize(

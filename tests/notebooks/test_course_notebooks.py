@@ -196,12 +196,14 @@ def test_a_notebook_opens_with_what_it_will_settle(source):
 def test_a_notebook_ends_in_five_lines_a_picture_and_links(source):
     last = texts(source)[-1]
     _, end = last.split("## In five lines\n")
-    lines, picture, links = re.fullmatch(
-        r"\s*((?:\d\. .*\n(?:   .*\n)*)+)\n```text\n(.*?)```\n\n(.*)", end + "\n", re.DOTALL
+    lines, words, picture, links = re.fullmatch(
+        r"\s*((?:\d\. .*\n(?:   .*\n)*)+)\n!\[(.*?)\]\((.*?)\)\n\n(.*)", end + "\n", re.DOTALL
     ).groups()
     assert re.findall(r"^(\d)\. ", lines, re.MULTILINE) == [*"12345"]
-    assert len(picture.splitlines()) >= 3
     number = source.stem[:2]
+    assert picture == f"pictures/{number}.svg"
+    assert (source.parent / picture).is_file()
+    assert len(words.split()) >= 10, "words for those who do not see the picture"
     wanted = [f"../exercises/{contents.stem(number)}.ipynb"]
     following = f"{int(number) + 1:02d}"
     wanted += [f"{contents.stem(following)}.ipynb"] if following in contents.TITLES else []

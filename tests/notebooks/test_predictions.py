@@ -10,11 +10,13 @@ import answers
 import forks
 import nbformat
 import pytest
+from test_told_too_early import forms
 
-from autograd_lab.course import build
+from autograd_lab.course import build, lint
 from autograd_lab.course.foreseen import FOLDER, Part, parse, questions
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
 from autograd_lab.course.reveal import OPEN, bare, judge, plain, reveal, same
+from autograd_lab.course.spoken import stiff
 from autograd_lab.course.student import student_copy, without_asserts
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +70,19 @@ def test_no_answer_is_without_a_diagnosis(source):
         f"{ask} {part.label}: {gap}" for ask, q in known.items() for part in q.parts for gap in gaps(part)
     } == set()
     assert all(q.parts for q in known.values())
+
+
+@every_notebook
+def test_what_is_said_to_an_answer_is_spoken_and_true(source):
+    """The lint's rules for prose: nothing that nobody says, each number is asserted in the notebook, and it is short."""
+    book = build.read_source(source)
+    code = [(n, c) for n, c in enumerate(book.cells) if c.cell_type == "code"]
+    for ask, asked in questions(source.stem[:2]).items():
+        for words in (*asked.after, *(answer.why for part in asked.parts for answer in part.answers)):
+            assert [*stiff(words)] == [], (ask, words)
+        after = nbformat.v4.new_markdown_cell("\n\n".join(asked.after))
+        assert [*lint.numbers_are_asserted(code, [(0, after)], book.metadata)] == [], ask
+        assert lint.count_words(after.source) <= 130, ask
 
 
 def test_every_notebook_has_its_file():
@@ -132,8 +147,11 @@ HARMLESS = (
     "RuntimeError: Trying to backward through the graph a second time",  # 06: of edges, and of the node where it stops
     "w = 3.2, v = 3.2, u = 3.2\n",  # 07: of leaves
     "y: [0.0, 2.0]\n",  # 11: of the gradient; these are the values
-    "Why is first.weight.grad None?",  # 13: of the cell before
 )
+
+
+# What a later cell prints, where the answer stands for something else.
+OF_ANOTHER = {("02.c", "['MulBackward0', 'AccumulateGrad']\n")}  # the edges of another tensor
 
 
 # --- the copies that students get -----------------------------------------------------------------------------------
@@ -178,7 +196,17 @@ def test_the_right_answer_is_right_and_each_wrong_one_is_wrong(source):
 @pytest.mark.slow
 @every_notebook
 def test_a_copy_runs_as_it_is_handed_out_and_tells_no_answer(source):
+    open_still: dict[str, list[str]] = {}
     for cell in run(copy_of(source), source):
+        asked = re.findall(r'"(\d\d\.[a-z])"', cell.source)
+        for ask, written in open_still.items():
+            for form in written:
+                tells = re.search(rf"(?<![\w.\-]){re.escape(form)}(?!\w|\.\d|%)", printed(cell))
+                assert not tells or (ask, printed(cell)) in OF_ANOTHER, (ask, form, printed(cell))
+        for ask in asked:
+            for part in questions(source.stem[:2])[ask].parts:
+                written, long = forms(next(answer.value for answer in part.answers if answer.right))
+                open_still.setdefault(ask, []).extend(written if long else [])
         assert without_asserts(cell.source) == cell.source
         assert not any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source)))
         cards = [text for text in shown(cell) if text.startswith(OPEN)]
@@ -221,7 +249,9 @@ def test_what_a_click_could_show_is_not_to_be_read_before(capsys):
         for ask, question in questions(number).items():
             truth = [next(a.value for a in part.answers if a.right) for part in question.parts]
             card = judged(..., truth if len(truth) > 1 else truth[0], ask)
-            page = html(card, text(card))
+            page = html(card, text(card), front=False)
+            for words in question.after:
+                assert words not in page
             for part in question.parts:
                 for answer in part.answers:
                     assert answer.why not in page

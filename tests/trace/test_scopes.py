@@ -1,6 +1,9 @@
 """Which group of the user's program each node belongs to."""
 
 import contextlib
+import itertools
+
+import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab, nn
@@ -20,15 +23,14 @@ def neuron(ws, xs):
     return torch.tanh(s)
 
 
-def test_calls_and_the_turns_of_their_loops():
+def test_calls_and_the_iterations_of_their_loops():
     ws, xs = [torch.tensor(0.5, requires_grad=True) for _ in range(3)], [torch.tensor(1.0), torch.tensor(2.0)]
     with lab.record() as trace:
         y = neuron(ws, xs) * neuron(ws, xs)
         y = y + 1.0
     found = scopes(trace)
-    line = neuron.__code__.co_firstlineno + 2
     for call, part in ((1, found[:5]), (2, found[5:10])):
-        turns = [f"neuron() #{call} / line {line}, turn {turn}" for turn in (1, 1, 2, 2)]
+        turns = [f"neuron() #{call} / iteration {turn} of 2" for turn in (1, 1, 2, 2)]
         assert part == list(
             zip(["Mul", "Add", "Mul", "Add", "Tanh"], [*turns, f"neuron() #{call}"], strict=True)
         )
@@ -45,9 +47,63 @@ def test_a_loop_in_the_recording_itself():
                 y = y + x
         for _ in range(2):
             y = torch.relu(y)
-    turns = [path.rpartition(", ")[2] for _, path in scopes(trace)]
-    assert turns == ["turn 1", "turn 2", "turn 2", "turn 3", "turn 1", "turn 2"]
-    assert len({path.partition(",")[0] for _, path in scopes(trace)}) == 2
+    line = trace.nodes[1]["src"][1] - 1
+    first = [f"iteration {i} of 3 (line {line})" for i in (1, 2, 2, 3)]
+    assert [path for _, path in scopes(trace)] == [
+        *first,
+        *[f"iteration {i} of 2 (line {line + 4})" for i in (1, 2)],
+    ]
+
+
+def test_what_runs_after_an_inner_loop_ends_it():
+    """Also if it makes nothing for a group: a step, or cleared gradients, after batches whose gradients add up."""
+    w = torch.tensor(2.0, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    with lab.record() as trace:
+        for _ in range(2):
+            for _ in range(2):
+                (w * w).backward()
+            opt.step()
+        for _ in range(2):
+            w.grad = None
+            for _ in range(1):
+                (w * w).backward()
+    numbers = [[part.split()[1] for part in path.split(" / ")] for _, path in scopes(trace)]
+    assert numbers == [["1", "1"], ["1", "2"], ["2", "1"], ["2", "2"], ["1"], ["2"]]
+
+
+def test_a_loop_around_the_recording_is_none_of_its_own():
+    x = torch.tensor(2.0, requires_grad=True)
+    for _ in range(3):
+        with lab.record() as trace:
+            for _ in range(2):
+                x * x
+        assert [path for _, path in scopes(trace)] == ["iteration 1 of 2", "iteration 2 of 2"]
+
+
+def test_the_pass_of_an_iteration_that_makes_a_graph_is_part_of_it():
+    w = torch.tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        for _ in range(2):
+            torch.autograd.grad(w.exp() * w.sin(), w, create_graph=True)
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="create_graph=True"):
+                (w.exp() * w.sin()).backward(create_graph=True)
+    paths = [node["scope"].partition(" (")[0] for node in trace.nodes if node["made_in"]]
+    assert len(paths) > 8
+    assert set(paths) == {"iteration 1 of 2", "iteration 2 of 2"}
+
+
+def test_a_sum_over_a_generator_is_one_call():
+    ws = [torch.tensor(float(i), requires_grad=True) for i in range(4)]
+    with lab.record() as trace:
+        for _ in range(2):
+            sum(w * w for w in ws)
+        for _ in range(2):
+            sum(w * w for w in ws).exp()
+    numbers = [path.split()[1] for _, path in scopes(trace)]
+    assert len(numbers) == 34
+    assert [number for number, _ in itertools.groupby(numbers)] == ["1", "2", "1", "2"]
 
 
 def test_while_loops_and_loops_in_loops():
@@ -59,7 +115,7 @@ def test_while_loops_and_loops_in_loops():
             for _ in range(2):
                 y = y * x
             i += 1
-    assert [[part.split("turn ")[1] for part in path.split(" / ")] for _, path in scopes(trace)] == [
+    assert [[part.split()[1] for part in path.split(" / ")] for _, path in scopes(trace)] == [
         ["1"], ["1", "1"], ["1", "2"], ["2"], ["2", "1"], ["2", "2"],
     ]  # fmt: skip
 
@@ -72,7 +128,7 @@ def test_comprehensions_belong_to_what_they_stand_in():
 
     with lab.record() as trace:
         powers()
-    assert [path.split(", ")[1] for _, path in scopes(trace)] == ["turn 1", "turn 2"]
+    assert [path.split(" / ")[1] for _, path in scopes(trace)] == ["iteration 1 of 2", "iteration 2 of 2"]
     assert all(path.startswith("powers() / ") for _, path in scopes(trace))
 
 
@@ -104,7 +160,7 @@ def test_a_module_called_twice_and_in_a_loop():
             y = net(y)
     tops = [path.split(" / ")[:-1] or [path] for name, path in scopes(trace) if name == "Relu"]
     assert [path for name, path in scopes(trace) if name == "Relu"][:2] == ["Block #1", "Block #2"]
-    assert [top[0].split(", ")[1] for top in tops[2:]] == ["turn 1", "turn 2"]
+    assert [top[0] for top in tops[2:]] == ["iteration 1 of 2", "iteration 2 of 2"]
 
 
 def test_two_modules_of_one_call_are_not_two_turns():
@@ -113,7 +169,7 @@ def test_two_modules_of_one_call_are_not_two_turns():
     with lab.record() as trace:
         for _ in range(2):
             x = net(x)
-    assert {path.split(" / ")[0].split(", ")[1] for _, path in scopes(trace)} == {"turn 1", "turn 2"}
+    assert {path.split(" / ")[0] for _, path in scopes(trace)} == {"iteration 1 of 2", "iteration 2 of 2"}
     assert {path.split(" / ")[1] for _, path in scopes(trace)} == {"Sequential"}
 
 
@@ -193,8 +249,8 @@ def test_loops_and_what_only_jumps_back_like_one():
         return [path for _, path in scopes(trace)]
 
     assert traced(handled, False) == traced(handled, True) == ["handled()"] * 4
-    assert [path.partition("turn ")[2] for path in traced(tried)] == ["1", "2", "3", "3"]
-    assert [path.partition("turn ")[2] for path in traced(around)] == ["1", "1", "2", "2"]
+    assert [path.rpartition("iteration ")[2][0] for path in traced(tried)] == ["1", "2", "3", "3"]
+    assert [path.rpartition("iteration ")[2][0] for path in traced(around)] == ["1", "1", "2", "2"]
 
 
 def test_what_leaves_no_node_has_its_group_too():

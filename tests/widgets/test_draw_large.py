@@ -40,7 +40,49 @@ def wide(n=400):
     return torch.stack(leaves).sum()
 
 
+def recorded(run):
+    with lab.record() as trace:
+        run()
+    return lab.draw(trace)
+
+
+def loop(n=400):
+    """Iterations that are groups, and too many for a picture."""
+    x = torch.tensor(1.0, requires_grad=True)
+    for _ in range(n):
+        x = (x * 1.001).sin().cos().exp() - 1
+
+
+def long_loop_of_few(n=400):
+    x = torch.tensor(1.0, requires_grad=True)
+    for _ in range(n):
+        x = x * 1.001
+    blocks(2)(torch.ones(3, 4)).sum().backward()
+
+
+def written_out():
+    """No loop, and one module in between."""
+    x = torch.tensor(1.0, requires_grad=True)
+    exec("\n".join(["x = x * 1.001"] * 400), {"x": x})
+    blocks(2)(torch.ones(3, 4)).sum()
+
+
+def training(n=80):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(8, 2), torch.randn(8, 1)
+    for _ in range(n):
+        opt.zero_grad()
+        ((model(x) - y) ** 2).mean().backward()
+        opt.step()
+
+
 GRAPHS = {
+    "recorded: a loop": lambda: recorded(loop),
+    "recorded: a loop of single operations": lambda: recorded(long_loop_of_few),
+    "recorded: no loop": lambda: recorded(written_out),
+    "recorded: many iterations of training": lambda: recorded(lambda: training(310)),
+    "recorded: constants without history": lambda: recorded(lambda: [torch.ones(1) * i for i in range(400)]),
     "modules": lambda: (model := blocks(), lab.draw(model(torch.ones(3, 4)).sum(), params=dict(model.named_parameters())))[1],
     "modules without names": lambda: lab.draw(blocks()(torch.ones(3, 4)).sum()),
     "a chain": lambda: lab.draw(chain()),
@@ -53,7 +95,9 @@ GRAPHS = {
 def test_a_large_graph_is_folded(name):
     svg = GRAPHS[name]().svg
     assert "too many" not in svg
-    assert 1 <= svg.count("nodes</text>") <= 300  # closed groups, which say how much is in them
+    assert (
+        1 <= len(re.findall(r">\d+ (?:nodes|tensors)<|>\d+/\d+ done<", svg)) <= 300
+    )  # closed groups, which say how much is in them
     width, height = (int(x) for x in re.search(r'width="(\d+)" height="(\d+)"', svg).groups())
     assert width < 4000
     assert height < 20_000
@@ -65,6 +109,16 @@ def test_the_groups_have_the_modules_names():
     names = re.findall(r">(\d+)</text>", svg)
     assert sorted(map(int, names)) == list(range(60))
     assert svg.count(">9 nodes<") == 60  # five operations and four parameters each
+
+
+def test_iterations_are_bundled_by_their_numbers():
+    names = re.findall(r">(iterations \d+ to \d+)<", GRAPHS["recorded: a loop"]().svg)
+    assert names[0] == "iterations 1 to 34"
+    assert names[-1].endswith("to 400")
+    assert len(names) == 12
+    svg = GRAPHS["recorded: many iterations of training"]().svg
+    assert len(re.findall(r">iterations \d+ to \d+<", svg)) == 12
+    assert svg.count(">leaf<") == 4  # the parameters stay beside them
 
 
 def test_a_small_graph_is_whole():

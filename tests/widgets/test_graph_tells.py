@@ -171,27 +171,47 @@ def test_a_hook_after_the_rule_shows_on_the_edges_it_changed():
     assert sorted(labels(film(trace), len(trace))) == [("1",), ("1", "4")]
 
 
-@pytest.mark.parametrize("real", [False, True], ids=["ours", "PyTorch"])
-def test_a_hook_is_marked_from_the_moment_it_is_registered(real):
-    """On a leaf, on a result, before the recording and in it; of PyTorch as well."""
-    library = pytest.importorskip("torch") if real else torch
+def test_hooks_of_pytorch_are_marked_as_ours_are():
+    """On a leaf, on a result, before the recording and in it, removed, of packed values; on a node from the pass on."""
+    library = pytest.importorskip("torch")
     before = library.tensor(2.0, requires_grad=True)
     before.register_hook(lambda g: None)
     w = library.tensor(3.0, requires_grad=True)
-    with lab.record_torch() if real else lab.record() as trace:
+    with lab.record_torch() as trace:
         y = w * before
-        y.register_hook(lambda g: None)
+        removed = y.register_hook(lambda g: None)
         z = y * 2
         w.register_post_accumulate_grad_hook(lambda leaf: None)
-        z.backward()
+        removed.remove()
+        leaving = z.register_hook(lambda g: leaving.remove())
+        with library.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+            u = z.exp()
+        z.grad_fn.register_hook(lambda outputs, g: None)
+        u.backward()
     doc = film(trace)
-    made, rest = steps(trace, "node")[1], steps(trace, "backward")[0] - 1
-    assert row(doc, "before")["hooks"] == [0]
-    assert made - 2 <= row(doc, "y")["hooks"][0] < made
-    assert row(doc, "w")["hooks"] == [rest]
-    assert not row(doc, "z")["hooks"]
-    marks = [svg(doc, k).count("<circle") for k in (1, made - 1, made, len(trace))]
-    assert marks == [0, 2, 2, 3]
+    made, rest = steps(trace, "node"), steps(trace, "backward")[0]
+    boxes = {row["label"]: doc["units"][u]["hooks"][i] for u, one in enumerate(doc["units"]) for i, (t, *_) in enumerate(one["boxes"]) for row in [doc["tensors"][t]]}  # fmt: skip
+    assert boxes["before"] == [0, 1]
+    assert [at(boxes["y"], k) for k in (made[0], made[1], made[2])] == [None, 1, 0]
+    assert at(boxes["w"], made[1] - 1) is None
+    assert at(boxes["w"], made[2]) == 1
+    assert [at(boxes["z"], k) for k in (rest, len(trace) - 1)] == [1, 0]
+    nodes = {node["label"].split()[0]: node["hooks"] for node in doc["nodes"] if node["hooks"]}
+    assert nodes.keys() == {"MulBackward0", "ExpBackward0"}
+    assert [at(nodes["MulBackward0"], k) for k in (rest - 1, len(trace))] == [None, 1]
+    assert [at(nodes["ExpBackward0"], k) for k in (made[2], rest, len(trace))] == [1, 1, 0]
+
+
+def test_a_leaf_from_before_has_one_box_with_its_value():
+    """The pass reaches its accumulator first, and the recording meets it when its gradient is added."""
+    w = torch.tensor(3.0, requires_grad=True)
+    y = w * w
+    with lab.record() as trace:
+        y.backward()
+    doc = film(trace)
+    units = [unit for unit in doc["units"] if unit["boxes"]]
+    assert len(units) == 1
+    assert [texts(svg(doc, k)).count("3") for k in (0, 1)] == [0, 1]
 
 
 def test_dead_ends_cuts_and_constants():

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from autograd_lab.course.foreseen import FOLDER, questions
 from autograd_lab.course.reveal import judged, text
 from autograd_lab.widgets import guess
 from autograd_lab.widgets.svg import palette
@@ -23,9 +24,54 @@ def test_a_word_of_the_students_is_text():
     assert "&lt;b&gt;x&lt;/b&gt;" in page
 
 
+def every_open_card():
+    """The card of each question of the course, open."""
+    for path in sorted(FOLDER.iterdir()):
+        for ask, asked in questions(path.stem).items():
+            truth = [next(a.value for a in part.answers if a.right) for part in asked.parts]
+            yield ask, judged(..., truth if len(truth) > 1 else truth[0], ask)
+
+
 def test_a_card_carries_no_more_than_it_needs():
-    """Every open question of a notebook carries the script and the style sheet."""
+    """One card of a notebook carries the script and the style sheet for all."""
+    sizes = {ask: len(guess.html(card, text(card), front=False).encode()) for ask, card in every_open_card()}
+    assert max(sizes.values()) < 4_200
+    assert sum(sizes.values()) < 1_600 * len(sizes)
     card = judged(..., 96, "04.c")
     assert len(guess.html(card, text(card)).encode()) < 11_000
     answered = judged(48, 96, "04.c")
-    assert "<script>" not in guess.html(answered, text(answered))
+    assert "<script>" not in guess.html(answered, text(answered), front=False)
+
+
+def test_the_first_card_carries_the_front_end_whenever_it_is_shown():
+    """Answered or open, and again when its cell runs again: what is stored is the same whatever ran in between."""
+    names = {}  # of the session; a reset of the kernel empties it
+    first, second = judged(..., 96, "04.c"), judged(..., [8, 12], "04.d")
+    answered = judged(96, 96, "04.c")
+    shown = [
+        guess.shown(card, text(card), ask, names)
+        for card, ask in ((first, "04.c"), (second, "04.d"), (answered, "04.c"), (second, "04.d"))
+    ]
+    assert [("window.aglGuess = " in page, "<style" in page) for page in shown] == [
+        (True, True), (False, False), (True, True), (False, False)
+    ]  # fmt: skip
+    assert "window.aglGuess?.()" in shown[1]
+
+
+def test_what_is_said_afterwards_comes_with_the_answer():
+    card = judged(..., 96, "04.c")
+    assert "waits for two messages" in card["after"][0]
+    assert "waits for two messages" not in guess.html(card, text(card))
+    for said in (96, 48):
+        answered = judged(said, 96, "04.c")
+        assert "The node of <code>b</code> has two users" in guess.html(answered, text(answered))
+        assert "The node of `b` has two users" in text(answered)
+
+
+def test_marks_of_markdown_are_read():
+    assert guess._marked("**Two** of `a * b * c`, *not* <one>") == (
+        "<b>Two</b> of <code>a * b * c</code>, <i>not</i> &lt;one&gt;"
+    )
+    for _, card in every_open_card():
+        for words in card["after"]:
+            assert "*" not in re.sub(r"<code>.*?</code>", "", guess._marked(words))

@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 from each import each
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing.builder import Builder
+from autograd_lab.tracing.builder import Builder, source_name
 from autograd_lab.tracing.recorder import Recorder
+from autograd_lab.widgets import magic
 from autograd_lab.widgets.frames import at
 
 # Where y is computed from x and w, called in the line `y = make(x, w)`.
@@ -295,7 +298,7 @@ def lit(trace: Any, film: dict[str, Any], k: int) -> tuple[str, int]:
 def check(ran: Ran, allowed: dict[int, set[int]] | None = None) -> None:
     """Every event lights the line that Python executed; `allowed`: instead of a line, one of others."""
     film = lab.step(ran.trace).film
-    name = ran.file.rpartition("/")[2]
+    name = source_name(ran.file)
     for k, lines in enumerate(ran.lines, 1):
         right = {other for line in lines for other in (allowed or {}).get(line, {line})}
         got = lit(ran.trace, film, k)
@@ -303,13 +306,14 @@ def check(ran: Ran, allowed: dict[int, set[int]] | None = None) -> None:
         assert got[1] in right, f"step {k}, {ran.trace.events[k - 1]}: line {got[1]}, not {right}"
 
 
-def put_together(forward: str, hooks: str, backward: str) -> str:
+def put_together(
+    forward: str, hooks: str, backward: str, recording: str = "with lab.record() as trace:"
+) -> str:
     parts = [textwrap.dedent(part).strip("\n") for part in (forward, hooks, backward)]
-    inside = "\n".join(["y = make(x, w)", *parts[1:]])
+    inside = "\n".join(["y = make(x, w)", *parts[1:], "z = x * 2"])
     return (
         f"{parts[0]}\nx = torch.tensor(0.5, requires_grad=True)\nw = torch.tensor(2.0, requires_grad=True)\n"
-        f"try:\n    with lab.record() as trace:\n{textwrap.indent(inside, ' ' * 8)}\n"
-        "        z = x * 2\nexcept (ValueError, RuntimeError, AttributeError):\n    pass\n"
+        f"try:\n    {recording}\n{textwrap.indent(inside, ' ' * 8)}\nexcept (ValueError, RuntimeError, AttributeError):\n    pass\n"
     )
 
 
@@ -320,6 +324,66 @@ def test_every_step_lights_the_line_that_ran(hooks, monkeypatch):
         check(ran)
 
     each(itertools.product(FORWARD, PASSES), one)
+
+
+@pytest.fixture(scope="module")
+def shell() -> Any:
+    """IPython, in this process: where `%%step` runs a cell."""
+    shell = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}}))
+    magic.load_ipython_extension(shell)
+    shell.user_ns.update(torch=torch, lab=lab)
+    return shell
+
+
+def run_cell(shell: Any, program: str, monkeypatch: Any) -> Ran:
+    """Run a program as a cell with `%%step`; the lines of a cell are numbered with that one."""
+    truth = Truth("", monkeypatch)
+    compiled = magic._compiled
+
+    def noted(*args: Any) -> Any:
+        parts, truth.file = compiled(*args)
+        return parts, truth.file
+
+    before = sys.getprofile()
+    with monkeypatch.context() as patch:
+        patch.setattr(magic, "_compiled", noted)
+        sys.setprofile(truth.profile)
+        try:
+            shell.run_cell(f"%%step s\n{program}")
+        finally:
+            sys.setprofile(before)
+    trace = shell.user_ns.pop("s").trace
+    len(trace.events)
+    for number, text in trace.sources[0]["lines"].items():
+        assert text == ["%%step s", *program.splitlines()][int(number) - 1].replace("%%step", "# %%step")
+    return Ran(truth.file, trace, truth.of_events(trace))
+
+
+def test_every_step_of_a_cell_lights_the_line_that_ran(shell, monkeypatch, capsys):
+    """Every way forward with some hooks, every hook with some of those; and a cell that ends with the error."""
+    passes = itertools.cycle(PASSES)
+
+    def one(case: tuple[str, str]) -> None:
+        program = put_together(FORWARD[case[0]], HOOKS[case[1]], PASSES[next(passes)], recording="if True:")
+        check(run_cell(shell, program, monkeypatch))
+
+    pairs = [
+        (f, h)
+        for (i, f), (j, h) in itertools.product(enumerate(FORWARD), enumerate(HOOKS))
+        if (i + j) % 3 == 0
+    ]
+    assert {f for f, _ in pairs} == set(FORWARD)
+    assert {h for _, h in pairs} == set(HOOKS)
+    each(pairs, one)
+    failing = textwrap.dedent(HOOKS["a hook that fails"])
+    check(
+        run_cell(
+            shell,
+            f"x = torch.tensor(0.5, requires_grad=True)\ny = x * x\n{failing}\ny.backward()",
+            monkeypatch,
+        )
+    )
+    assert "ValueError" in capsys.readouterr().out
 
 
 # A function that lab.step runs: it starts the backward pass itself, so that no line of the program does.

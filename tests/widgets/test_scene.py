@@ -144,7 +144,9 @@ def test_leaves_stand_where_all_their_users_are():
 
 
 def test_groups_that_only_wrap_another_pass_their_name_on():
-    paths = ["a / b"] * 5 + ["c"] * 5 + ["line 3, turn 2 / f()"] * 5 + ["line 3, turn 3 / x: X"] * 5 + ["d"]
+    paths = (
+        ["a / b"] * 5 + ["c"] * 5 + ["iteration 2 of 9 / f()"] * 5 + ["iteration 3 of 9 / x: X"] * 5 + ["d"]
+    )
     groups, home = folded(paths, [])
     assert [g["name"] for g in groups] == ["c", "a \u203a b", "f() #2", "x: X"]
     assert home == [1] * 5 + [0] * 5 + [2] * 5 + [3] * 5 + [-1]

@@ -44,7 +44,7 @@ def test_the_loop_is_unrolled_on_both_sides():
     assert [o["op"] for o in one["operations"]] == ["mul", "tanh"] * 3 + ["mul", "mul", "add", "sum"]
     assert [s["op"] for s in c._data["graphs"][0]["steps"]] == [o["op"] for o in one["operations"]]
     assert one["same"] == list(range(10))
-    assert "(turn 3)" in one["operations"][5]["where"]
+    assert "(iteration 3)" in one["operations"][5]["where"]
     assert one["operations"][1]["text"] == "[2] h = tanh([1])"
     assert one["operations"][9]["reads"] == [8]
     assert one["verdict"] == "captured"

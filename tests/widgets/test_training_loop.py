@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.widgets.scene import scene
+from autograd_lab.widgets.svg import svg
 
 
 def train(optimizer=torch.optim.SGD, turns=3, **options):
@@ -52,11 +56,12 @@ def test_an_iteration_holds_the_way_forward_and_the_optimizer(optimizer):
     assert film["open"] == []  # all closed at first
     chains = [chain(film, g) for g in range(len(film["groups"]))]
     iterations = [c[0] for c in chains if len(c) == 1]
-    assert len(iterations) == 3
+    assert iterations == ["iteration 1 of 3", "iteration 2 of 3", "iteration 3 of 3"]
     for iteration in iterations:
         assert [iteration, "forward"] in chains
         assert [iteration, "optimizer"] in chains
         assert [iteration, "forward", "Sequential"] in chains
+        assert [iteration, "backward"] in chains
     read = [
         u for u in film["units"] if any(film["tensors"][t]["label"].endswith(".grad") for t, *_ in u["boxes"])
     ]
@@ -64,6 +69,84 @@ def test_an_iteration_holds_the_way_forward_and_the_optimizer(optimizer):
     assert all(chain(film, u["group"])[-1] == "optimizer" for u in read)
     outside = [u for u in film["units"] if u["group"] < 0]
     assert len(outside) <= 8  # the parameters and the data
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")
+def test_the_box_of_a_pass_says_how_far_it_is():
+    """Also where several passes add up in one iteration, but not where the pass makes a graph, which stands there itself."""
+    for passes, create in ((1, False), (2, False), (1, True)):
+        ws = [torch.ones(3, requires_grad=True) for _ in range(4)]
+        opt = torch.optim.SGD(ws, lr=0.1)
+        with lab.record() as trace:
+            for _ in range(2):
+                opt.zero_grad()
+                for _ in range(passes):
+                    sum(w.exp() for w in ws).sum().backward(create_graph=create)
+                opt.step()
+        film = lab.step(trace).film
+        boxes = [g for g, group in enumerate(film["groups"]) if group["name"] == "backward"]
+        assert len(boxes) == 2
+        assert [("pass" in film["groups"][g]) for g in boxes] == [not create] * 2
+        if create:
+            continue
+        first, last, nodes = film["groups"][boxes[0]]["pass"]
+        begun = [k for k, e in enumerate(trace.events, 1) if e["k"] == "backward"]
+        done = [k for k, e in enumerate(trace.events, 1) if e["k"] == "done"]
+        assert (first, last) == (begun[0], done[passes - 1])
+        assert set(nodes) == {e["n"] for e in trace.events[first:last] if e["k"] == "pop"}
+        says = {k: svg(film, k, scene(film, {0, film["groups"][boxes[0]]["parent"]})) for k in (first - 1, begun[passes - 1] + 1, done[passes - 1], len(trace))}  # fmt: skip
+        of, waiting = len(nodes), len(trace.events[begun[passes - 1]]["deps"])
+        said = [re.findall(rf">(\d+(?:/{of} done| of {of} waiting))<", one) for one in says.values()]
+        assert said == [[], [f"{waiting} of {of} waiting"], [f"{of}/{of} done"], [f"{of}/{of} done"]]
+        lines = [(line["u"], line["v"]) for line in film["forward"]]
+        stand = {u for u, unit in enumerate(film["units"]) if unit["group"] == boxes[0]}
+        assert sum(v in stand for _, v in lines) == passes  # from the loss
+        assert any(
+            u in stand and film["groups"][film["units"][v]["group"]]["name"] == "optimizer" for u, v in lines
+        )
+
+
+def test_a_loop_in_a_function_is_watched_as_well():
+    """And one over batches, inside one over epochs; the way to the optimizer may be a function, too."""
+    ws = [torch.tensor(float(i), requires_grad=True) for i in range(4)]
+    opt = torch.optim.Adam(ws, lr=0.1)
+
+    def step():
+        opt.step()
+        opt.zero_grad()
+
+    def fit():
+        for _ in range(2):
+            ws[0].detach()
+            for _ in range(2):
+                loss = sum(w * w for w in ws)
+                loss.backward()
+                step()
+
+    with lab.record() as trace:
+        fit()
+    film = lab.step(trace).film
+    chains = [chain(film, g) for g in range(len(film["groups"]))]
+    inner = [c for c in chains if c[-1] in ("forward", "backward", "optimizer")]
+    assert len(inner) == 12
+    assert {tuple(c[:-1]) for c in inner} == {
+        (f"iteration {i} of 2", f"iteration {j} of 2") for i in (1, 2) for j in (1, 2)
+    }
+    assert film["open"] == []
+    assert len(film["turns"]) == 2
+
+
+def test_the_box_of_a_pass_is_never_open():
+    w = torch.tensor(2.0, requires_grad=True)
+    opt = torch.optim.SGD([w], lr=0.1)
+    with lab.record() as trace:
+        for _ in range(2):
+            opt.zero_grad()
+            (w * w).backward()
+            opt.step()
+    film = lab.step(trace).film
+    names = [film["groups"][g]["name"] for g in film["open"]]
+    assert names == ["iteration 1 of 2", "iteration 2 of 2"]
 
 
 def test_the_leaf_table_has_each_tensor_once():
@@ -83,6 +166,44 @@ def test_the_curves_are_what_the_loop_saw():
         assert sizes == pytest.approx([one[layer] for _, one in seen], rel=1e-3)
     for step in curves["steps"]:
         assert trace.events[step - 1]["k"] == "backward"
+
+
+def test_the_curves_of_unusual_passes():
+    """Variables as layers, more than eight of them, large arrays, nan, several roots, a pass within a pass, one that fails."""
+    ws = {f"w{i}": torch.tensor(float(i + 1), requires_grad=True) for i in range(9)}
+    big = torch.ones(100, requires_grad=True)
+    down = torch.cat([torch.full((1,), -5.0), torch.ones(99)])
+
+    def nested(g):
+        with torch.enable_grad():
+            (ws["w0"] * 2).backward()
+            (ws["w0"] * 2).backward()
+
+    def fail(g):
+        raise ValueError("no")
+
+    with lab.record(names={**ws, "big": big}) as trace:
+        (big * down).sum().backward()
+        torch.autograd.backward([ws["w0"] * 3, ws["w1"] * 4])
+        (ws["w2"] * float("nan")).backward()
+        y = ws["w3"] * 1
+        y.register_hook(nested)
+        (y * 7).backward()
+        for w in list(ws.values())[4:]:
+            (w * 2).backward()
+        z = ws["w3"] * 1
+        z.register_hook(fail)
+        with pytest.raises(ValueError, match="no"):
+            z.backward()
+        (ws["w3"] * 6).backward()
+    curves = lab.step(trace).film["curves"]
+    assert curves["loss"] == [94, None, None, 28, 10, 12, 14, 16, 18, 4, 24]
+    assert sorted(curves["grads"]) == ["big", *list(ws)[:7]]
+    assert curves["grads"]["big"][0] == 5
+    assert curves["grads"]["w1"] == [None, 4, *[None] * 9]
+    assert curves["grads"]["w2"] == [None] * 11
+    assert curves["grads"]["w3"] == [*[None] * 3, 7, *[None] * 6, 13]
+    assert curves["grads"]["w0"][3] == 7  # the inner passes, in that of w3
 
 
 def test_one_pass_is_no_loop():

@@ -1,8 +1,12 @@
 """Changes to lab's functions while a notebook's cells run for the projector; `autograd-lab slides` calls `begin` in their kernel."""
 
+from textwrap import fill
 from typing import Any
 
+from autograd_lab.course.foreseen import question
 from autograd_lab.course.reveal import plain, show
+
+COLUMNS = 74  # of text that a slide shows in a line, see CODE_WIDTH in slides.py
 
 
 def begin(lab: Any) -> None:
@@ -25,11 +29,13 @@ def begin(lab: Any) -> None:
 
 
 def tell(prediction: Any, truth: Any, ask: str = "") -> bool:
-    """Print the truth, regardless of the prediction; what is shown to those who have answered follows."""
+    """Print the truth and what is said after it, regardless of the prediction; what is shown to those who have answered follows."""
     parts = (
         [f"{name}: {show(plain(part))}" for name, part in truth.items()]
         if isinstance(truth, dict)
         else [f"It is {show(plain(truth))}."]
     )
-    print(*parts, sep="\n")
+    asked = question(ask)
+    after = [fill(words.replace("**", ""), COLUMNS) for words in (asked.after if asked else ())]
+    print(*parts, *after, sep="\n")
     return True

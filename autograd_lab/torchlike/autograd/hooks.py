@@ -12,6 +12,7 @@ from ...core import hooks as core
 from ...core.hooks import HookDict, as_tensor, keep_gradient
 from ...core.seams import CLASSES
 from .errors import tensor_type, type_name
+from .modes import WATCHERS, watcher
 from .variable import Registry, Variable
 
 _ids = itertools.count()
@@ -34,8 +35,8 @@ class RemovableHandle:
     def remove(self):
         """Take the hook out; doing so twice is harmless."""
         hooks = self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
+        if hooks is not None and hooks.pop(self.id, None) is not None and WATCHERS:
+            watcher().hooks_changed(hooks)
         for flag in self._flags:
             flag.discard(self.id)
 

@@ -14,7 +14,7 @@ from .handed import formula
 from .hooks import RemovableHandle, run_post_accumulate_hooks
 from .memory import overlap_error
 from .metadata import EXPECTED, fitted_to, note_type
-from .modes import THREAD
+from .modes import THREAD, WATCHERS, watcher
 from .saved import PackedValues, as_packed
 from .variable import INFERENCE, NO_EDGE, OWN_TYPE, Variable, bump_version, new, weak, wrap
 
@@ -147,12 +147,18 @@ def metadata(node):
 
 def register_hook(node, fn):
     """Call fn(grad_inputs, grad_outputs) after the node ran; a tuple it returns replaces grad_inputs."""
-    return RemovableHandle(node._hooks().post, fn)
+    return _hook(node, node._hooks().post, fn)
 
 
 def register_prehook(node, fn):
     """Call fn(grad_outputs) before the node runs; a tuple it returns replaces them."""
-    return RemovableHandle(node._hooks().pre, fn)
+    return _hook(node, node._hooks().pre, fn)
+
+
+def _hook(node, hooks, fn):
+    if WATCHERS:
+        watcher().hooks_changed(node)
+    return RemovableHandle(hooks, fn)
 
 
 def sequence_nr(node):

@@ -3,7 +3,7 @@
 from ...core.node import FREED, Node
 from ...core.seams import DOORS
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, type_name
-from .modes import THREAD
+from .modes import THREAD, WATCHERS, watcher
 from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of, version_of, weak
 
 
@@ -188,6 +188,8 @@ class SavedTensor:
         check_saved_hooks(self._freed(), isinstance(t, Packed), pack_hook, unpack_hook)
         if t is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if WATCHERS:
+            watcher().hooks_changed(self)
         self._replace(Packed(t, pack_hook, unpack_hook, self._result_number(), self._node))
 
     def _replace(self, packed):

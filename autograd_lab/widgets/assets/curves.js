@@ -1,4 +1,4 @@
-// The curves of a training loop: the loss, and the largest gradient of each layer, with the pass on screen marked.
+// The curves of a training loop: the loss, and the largest element of each layer's gradients, with the pass on screen marked.
 import { number } from "./core.js";
 import { h, s } from "./dom.js";
 
@@ -13,11 +13,11 @@ export class Curves {
     const { loss, grads } = this.data, layers = Object.entries(grads);
     this.root = h("div", { class: "agl-curves", role: "group", "aria-label": "Curves of the training loop" },
       ...(loss.filter((x) => x !== null).length > 1 ? [this.plot("loss", [["loss", loss]])] : []),
-      ...(layers.length ? [this.plot("largest |grad|, log scale", layers, Math.log10)] : []));
+      ...(layers.length ? [this.plot("max |grad|, log scale", layers, Math.log10, "The largest element of each layer's gradients in absolute value (their max norm) after each pass")] : []));
   }
 
   /** One small plot of several lines; `scale` is applied to what is drawn. */
-  plot(title, lines, scale = (x) => x) {
+  plot(title, lines, scale = (x) => x, meaning = "") {
     const drawn = lines.map(([name, list]) => [name, list.map((x) => (x === null || !Number.isFinite(scale(x)) ? null : scale(x)))]);
     const all = drawn.flatMap(([, list]) => list.filter((y) => y !== null)), low = Math.min(...all), high = Math.max(...all), count = this.data.steps.length;
     const x = (i) => 4 + ((ACROSS - 8) * i) / Math.max(count - 1, 1), y = (v) => (high > low ? HIGH - 4 - ((HIGH - 8) * (v - low)) / (high - low) : HIGH / 2);
@@ -37,7 +37,7 @@ export class Curves {
       says.textContent = several ? lines.map(([name, list], j) => `${STROKES[j % STROKES.length]} ${name} ${now(list)}`).join("  ") : now(lines[0][1]);
       says.title = several ? lines.map(([name, list]) => `${name}: ${now(list)}`).join("\n") : "";
     });
-    return h("div", { class: "agl-plot" }, h("div", {}, h("b", {}, title), " ", says), picture);
+    return h("div", { class: "agl-plot" }, h("div", {}, h("b", { title: meaning }, title), " ", says), picture);
   }
 
   /** Mark the last pass that has begun at step k. */

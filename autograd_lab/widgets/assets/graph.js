@@ -93,6 +93,7 @@ export class Graph {
 
   /** Open a closed group, close an open one. */
   toggle(g) {
+    if (this.film.groups[g].pass) return; // it holds nothing to be drawn
     const opened = new Set(this.opened);
     if (!opened.delete(g)) opened.add(g);
     this.free = true;
@@ -108,7 +109,7 @@ export class Graph {
     this.reopen(this.opened, this.focused());
   }
 
-  openAll() { this.reopen(new Set(this.film.groups.keys()), this.focused()); }
+  openAll() { this.reopen(new Set([...this.film.groups.keys()].filter((g) => !this.film.groups[g].pass)), this.focused()); }
   closeAll() { this.reopen(new Set(), this.focused()); }
 
   /** Open the groups around a unit. */
@@ -197,7 +198,7 @@ export class Graph {
     }
     if (film.nodes.some((node) => node.dead.length)) keys.push(key([stopSign(13, 7)], "dead end", 20));
     if (film.forward.some((line) => line.cut)) keys.push(key([s("path", { d: cut([13, 0, 13, 14]), class: "agl-cut" })], "cut"));
-    if (film.tensors.some((tensor) => tensor.hooks.length)) keys.push(key([hookMark(13, 7)], "hook"));
+    if (film.units.some((unit) => unit.hooks.some((tl) => tl.length)) || film.nodes.some((node) => node.hooks.length)) keys.push(key([hookMark(13, 7)], "hook"));
     if (film.nodes.some((node) => node.saved.length)) keys.push(key([s("rect", { x: 9, y: 3, width: 8, height: 8, class: "agl-kept" })], "saved values"));
     return h("div", { class: "agl-legend", "aria-hidden": "true" }, ...keys);
   }
@@ -264,7 +265,7 @@ export class Graph {
   pick() {
     const [layer, id] = this.edge ?? [], lines = this.edge && this.things[layer][id].lines;
     if (layer === "backward" && lines.length === 1) this.stage.pick?.({ edge: lines[0] });
-    else if (layer === "forward") this.stage.pick?.({ unit: this.film.forward[lines[0]].v });
+    else if (layer === "forward") this.stage.pick?.(this.scene.seen(this.film.forward[lines[0]].v) < 0 ? null : { unit: this.film.forward[lines[0]].v });
     else this.stage.pick?.(!layer && this.cursor >= 0 ? { unit: this.cursor } : null);
   }
 
@@ -298,7 +299,7 @@ export class Graph {
   describeLine(layer, id) {
     const film = this.film, lines = this.things[layer][id].lines.map((i) => film[layer][i]), { k } = this.stage, { u, v, box, tl, free } = lines[0];
     const name = (unit) => { const thing = this.scene.seen(unit), of = film.units[unit]; return thing < 0 ? `group ${film.groups[-1 - thing].name}` : of.node >= 0 ? film.nodes[of.node].label : film.tensors[of.boxes[0]?.[0]]?.label ?? "a tensor"; };
-    if (layer === "forward") return `${film.tensors[film.units[u].boxes[box]?.[0]]?.label ?? "a value"} goes into ${name(v)}${free ? "; no gradient comes back this way" : ""}`;
+    if (layer === "forward") return `${film.tensors[film.units[u].boxes[box]?.[0]]?.label ?? "a gradient"} goes into ${name(v)}${free ? "; no gradient comes back this way" : ""}`;
     const way = `from ${name(v)} to ${name(u)}`, index = at(tl, k);
     if (lines.length > 1) return `${lines.length} edges ${way}`;
     if (index === undefined) return `edge ${way}, not made yet`;
@@ -510,19 +511,19 @@ export class Graph {
 
   /** A closed group: its name, how many nodes are inside, and how far they are. */
   make_folded(id) {
-    const [g, x, y, w, hh] = this.things.folded[id], { name } = this.film.groups[g];
-    const thing = { g: s("g", { class: "agl-folded", "data-thing": -1 - g }), text: s("text", { x: w / 2, y: 34, class: "agl-grad" }),
+    const [g, x, y, w, hh] = this.things.folded[id], { name, pass } = this.film.groups[g];
+    const thing = { g: s("g", { class: `agl-folded${pass ? " agl-pass" : ""}`, "data-thing": -1 - g }), text: s("text", { x: w / 2, y: 34, class: "agl-grad" }),
       done: s("rect", { x: 12, y: 40, height: 4, rx: 1.5, class: "agl-part-done" }), busy: s("rect", { y: 40, height: 4, rx: 1.5, class: "agl-part-busy" }) };
-    thing.g.append(s("title", {}, `Open ${name}`), s("g", { transform: `translate(${x} ${y})` },
+    thing.g.append(...(pass ? [] : [s("title", {}, `Open ${name}`)]), s("g", { transform: `translate(${x} ${y})` },
       s("rect", { x: 4, y: -4, width: w, height: hh, rx: 7, class: "agl-behind" }), s("rect", { width: w, height: hh, rx: 7, class: "agl-folded-box" }),
-      s("path", { d: "M10 15h8m-4-4v8", class: "agl-plus-sign" }), s("text", { x: 23, y: 19, class: "agl-name agl-left" }, name),
+      ...(pass ? [] : [s("path", { d: "M10 15h8m-4-4v8", class: "agl-plus-sign" })]), s("text", { x: pass ? 12 : 23, y: 19, class: "agl-name agl-left" }, name),
       thing.text, s("rect", { x: 12, y: 40, width: w - 24, height: 4, rx: 1.5, class: "agl-part" }), thing.done, thing.busy));
     return thing;
   }
 
   draw_folded(thing, id) {
     const [g, , , w] = this.things.folded[id], count = this.census.at(g, this.stage.k), unit = this.focused(), room = w - 24;
-    const now = unit !== null && this.scene.seen(unit) === -1 - g;
+    const { pass } = this.film.groups[g], now = pass ? this.stage.k >= pass[0] && this.stage.k <= pass[1] : unit !== null && this.scene.seen(unit) === -1 - g;
     this.set(thing, "g", thing.g, "data-s", count.status + (now ? " now" : ""));
     if (thing.said === count.text) return;
     thing.said = thing.text.textContent = count.text;
@@ -616,19 +617,19 @@ export class Graph {
     const [u, cx, cy] = this.things.units[id], unit = this.film.units[u];
     const g = s("g", { class: "agl-unit", "data-thing": u, transform: `translate(${cx} ${cy})` }), thing = { g, boxes: [] };
     unit.boxes.forEach(([t, x, y, w, hh], nr) => {
-      const { name, leaf, shape: dims, grad, hooks } = this.film.tensors[t], count = dims.reduce((a, b) => a * b, 1), pictured = count > 4 || !count;
+      const { name, leaf, shape: dims, grad } = this.film.tensors[t], hooks = unit.hooks[nr], count = dims.reduce((a, b) => a * b, 1), pictured = count > 4 || !count;
       const left = pictured ? " agl-left" : "", middle = x + (pictured ? 10 : w / 2);
       const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: middle, y: y + (name ? 17 : 0), class: `agl-name${left}` }, name.length > 36 ? `${name.slice(0, 20)}\u2026${name.slice(-14)}` : name),
         value: s("text", { x: middle, y: y + (name ? 32 : 24.5), class: `agl-val${left}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
       if (!grad) box.g.classList.add("agl-off-grad");
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));
-      const why = unit.node < 0 && this.stage.why?.(t);
-      if (why) box.g.append(s("text", { x: x + w + 5, y: y + hh / 2 + 3.5, class: "agl-cap agl-left agl-why" }, why));
-      else if (leaf && !unit.fed) box.g.append(s("text", { x: x + (hooks.length ? 10 : 1), y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
+      if (unit.why) {
+        if (nr === unit.boxes.length - 1) box.g.append(s("text", { x: x + w + 5, y: y + hh / 2 + 3.5, class: "agl-cap agl-left agl-why" }, this.film.captions[unit.why]));
+      } else if (leaf && !unit.fed) box.g.append(s("text", { x: x + (hooks.length ? 10 : 1), y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
       if (unit.ignored.includes(nr)) box.g.append(s("text", { x: x + w / 2 + 6, y: y + hh + 12, class: "agl-cap agl-left agl-ignored" }, "ignored"));
       if (hh > 50) {
-        box.g.append(s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));
+        box.g.append(box.line = s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));
         box.grad = s("text", { y: y + 52, class: "agl-grad" });
         box.strip = s("g", { class: "agl-thumb" });
         box.g.append(box.grad, box.strip);
@@ -654,7 +655,7 @@ export class Graph {
         const [, name, number] = node.label.match(/^(.*?)( #\d+)?$/);
         thing.node.append(s("text", { x, y: y + 4, class: "agl-label" }, name, s("tspan", { class: "agl-dim" }, number ?? "")));
       } else thing.node.append(s("text", { x, y: y + 4.5, class: "agl-label agl-plus" }, "+="), s("text", { x, y: y - ry - 5, class: "agl-cap" }, "AccumulateGrad"));
-      if (round && this.stage.madeIn?.(unit.node)) thing.node.append(s("ellipse", { cx: x, cy: y, rx: rx - 3.5, ry: ry - 3.5, class: "agl-ring" }));
+      if (round && node.pass) thing.node.append(s("ellipse", { cx: x, cy: y, rx: rx - 3.5, ry: ry - 3.5, class: "agl-ring" }));
       thing.dead = node.dead.map((_, j) => s("g", { class: "agl-dead" }, s("path", { d: `M${x - rx * 0.82 + 15 * j} ${y - ry * 0.55}V${y - ry - 7}`, class: "agl-bline" }), stopSign(x - rx * 0.82 + 15 * j, y - ry - 7)));
       if (node.saved.length) thing.kept = s("rect", { x: x - rx * 0.74 - 4, y: y + ry * 0.66 - 3, width: 8, height: 8, class: "agl-kept" });
       thing.node.append(...thing.dead, ...(thing.kept ? [thing.kept] : []));
@@ -672,6 +673,7 @@ export class Graph {
         one.g.append(...one.parts, name === "seed" ? s("text", { class: "agl-cap", y: -13 }, name) : s("text", { class: "agl-cap agl-left", x: w / 2 + 4, y: 3.5 }, "sum"));
         return one;
       });
+      if (node.hooks.length) thing.node.append(thing.hook = round ? hookMark(x - rx, y) : hookMark(x + rx * 0.55, y - ry * 0.55));
       thing.node.append(thing.badge, ...thing.labels.map((label) => label.g));
       g.append(thing.node);
     }
@@ -681,13 +683,16 @@ export class Graph {
   draw_units(thing, id) {
     const film = this.film, { k, kind } = this.stage, unit = film.units[this.things.units[id][0]], ghost = unit.since > k;
     this.set(thing, "g", thing.g, "data-s", ghost ? "ghost" : "made");
-    for (const box of thing.boxes) {
+    const runs = kind === "hook" && film.focus[k] === unit.node ? this.stage.panels.details.hookAt.get(k)?.[2] : "";
+    const hooked = (thing, tl, stages) => this.set(thing, "hook", thing.hook, "data-s", !at(tl, k) ? "none" : stages.includes(runs) ? "now" : "set");
+    thing.boxes.forEach((box, nr) => {
       const tensor = film.tensors[box.t], state = ghost ? undefined : at(tensor.tl, Math.min(k, unit.until));
       const now = k <= unit.until && film.subject[k] === box.t || (kind === "node" && film.focus[k] === unit.node);
       this.set(box, "g", box.g, "data-now", now && !ghost ? "1" : "0");
-      if (box.hook) this.set(box, "hook", box.hook, "data-s", !tensor.hooks.some((since) => since <= k) ? "none" : kind === "hook" && film.focus[k] === unit.node ? "now" : "set");
-      if (box.state === state) continue;
+      if (box.hook) hooked(box, unit.hooks[nr], ["tensor", "post_accumulate"]);
+      if (box.state === state && box.known) return;
       box.state = state;
+      box.known = true;
       const [v, version, grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
       const item = film.values[v], [x, y, w] = box.at;
       box.value.textContent = v < 0 ? "" : brief(film, v);
@@ -697,18 +702,20 @@ export class Graph {
       if (box.grad) {
         const shown = state !== undefined && (tensor.leaf || retains);
         box.grad.textContent = shown ? (grad < 0 ? ".grad None" : `.grad ${brief(film, grad)}`) : "";
+        box.line.style.display = shown ? "" : "none";
         box.grad.setAttribute("data-set", grad < 0 ? "0" : "1");
         const pictured = shown && hasStrip(film.values[grad]);
         box.grad.setAttribute("x", x + (pictured ? (w - STRIP - 5) / 2 : w / 2));
         box.strip.innerHTML = pictured ? strip(film.values[grad], x + w - STRIP - 7, y + 42.5, STRIP, 12) : "";
       }
-    }
+    });
     if (!thing.node) return;
     const node = film.nodes[unit.node], state = at(node.tl, k);
     const [status, arrived, of] = state === undefined ? ["ghost", 0, 0] : film.states[state];
     const now = film.focus[k] === unit.node;
     this.set(thing, "node", thing.node, "data-s", status + (now ? " now" : "") + (now && kind === "accumulate" ? " adds" : ""));
     thing.dead.forEach((sign, j) => this.set(thing, `dead${j}`, sign, "data-s", film.states[at(node.dead[j][1], k)]?.[0] ?? "made"));
+    if (thing.hook) hooked(thing, node.hooks, ["pre", "post"]);
     if (thing.kept) this.set(thing, "kept", thing.kept, "data-freed", film.states[at(node.panel, k)]?.saved === 0 ? "1" : "0");
     for (const label of thing.labels) {
       const index = at(node[label.name], k), [text, v] = index >= 0 ? film.states[index] : [-1, -1];

@@ -9,6 +9,7 @@ export class Census {
       if (node < 0) return;
       for (let g = group; g >= 0; g = film.groups[g].parent) this.nodes[g].push(node);
     });
+    film.groups.forEach(({ pass }, g) => { if (pass) this.nodes[g] = pass[2]; });
     this.memo = new Map();
   }
 
@@ -26,7 +27,9 @@ export class Census {
   }
 
   count(g, k) {
-    const { film } = this, all = this.nodes[g].length, n = { made: 0, waiting: 0, ready: 0, active: 0, done: 0, error: 0 };
+    const { film } = this, { pass } = film.groups[g], all = this.nodes[g].length, n = { made: 0, waiting: 0, ready: 0, active: 0, done: 0, error: 0 };
+    if (pass && k < pass[0]) return { status: "ghost", text: "", done: 0, busy: 0 };
+    if (pass && k >= pass[1] && film.kinds[film.kind[pass[1]]] !== "error") return { status: "done", text: `${all}/${all} done`, done: 1, busy: 0 };
     if (!all) return { status: "made", text: `${film.groups[g].units} tensors`, done: 0, busy: 0 };
     for (const node of this.nodes[g]) {
       const state = at(film.nodes[node].tl, k);

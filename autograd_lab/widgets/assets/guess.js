@@ -1,5 +1,6 @@
 // The card of lab.reveal while it waits for an answer (widgets/guess.py): a click or Enter opens what belongs to that answer.
-// A plain script in the output itself: it works without a widget and without a kernel.
+// A plain script in the output itself: it works without a widget and without a kernel. One card carries it for all on the page:
+// it opens those that are there, and each later one calls window.aglGuess.
 {
   const make = (name, props, ...children) => {
     const node = Object.assign(document.createElement(name), props);
@@ -69,14 +70,21 @@
     };
     place.replaceChildren(label, controls, verdict);
   };
-  for (const card of document.querySelectorAll(".agl-guess[data-sealed]")) {
-    const parts = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(card.dataset.sealed), (c) => c.charCodeAt(0))));
+  const open = (card) => {
+    const { parts, after } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(card.dataset.sealed), (c) => c.charCodeAt(0))));
     card.removeAttribute("data-sealed");
     const places = [...card.querySelectorAll(".agl-guess-part")], how = card.querySelector(".agl-guess-how"), more = /What comes/.test(how.textContent);
     how.textContent = how.textContent.replace("No prediction yet. Put your answer", "Answer here, or put your answer");
     const told = () => {
-      if (places.every((place) => place.dataset.v !== "open")) how.textContent = more ? "Now put it in place of the dots and run again: then you see what comes after it." : "";
+      if (places.some((place) => place.dataset.v === "open")) return;
+      card.querySelector(".agl-guess-after").innerHTML = after;
+      how.textContent = more ? "Now put it in place of the dots and run again: then you see what comes after it." : "";
     };
     places.forEach((place, i) => wait(place, parts[i], told));
-  }
+  };
+  window.aglGuess = () => document.querySelectorAll(".agl-guess[data-sealed]").forEach(open);
+  window.aglGuess();
+  // In the head it stays when the card that carries it is scrolled away or replaced.
+  const style = document.querySelector(".agl-guess-style");
+  if (style && !document.head.querySelector(".agl-guess-style")) document.head.append(style.cloneNode(true));
 }

@@ -1,6 +1,6 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
 import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
-import { brief, card, everything, focusable, h, heat, numbers, shape, term } from "./dom.js";
+import { brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, term } from "./dom.js";
 import { formula } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
@@ -8,13 +8,13 @@ import { Picked } from "./picked.js";
 import { Zoom } from "./zoom.js";
 
 /** Why a tensor has no history: on its box and at its line, and as a sentence. */
-export const REASONS = {
-  inputs: ["no grad_fn", "None of its operands requires grad, so the operation left no node."],
-  no_grad: ["no_grad", "It was computed under no_grad: the operation ran, but left no node. No gradient comes back through it."],
-  inference_mode: ["inference", "It was computed in inference mode: no node, no version counter. It can never be part of a graph."],
-  copy: ["copied", "tensor(...) took the numbers only: the history stayed behind."],
-  detach: ["detached", "It was detached: same numbers and the same memory, no history. No gradient passes here."],
-  data: [".data", ".data gives the numbers without history, and autograd does not notice writes through it."],
+const REASONS = {
+  inputs: "None of its operands requires grad, so the operation left no node.",
+  no_grad: "It was computed under no_grad: the operation ran, but left no node. No gradient comes back through it.",
+  inference_mode: "It was computed in inference mode: no node, no version counter. It can never be part of a graph.",
+  copy: "tensor(...) took the numbers only: the history stayed behind.",
+  detach: "It was detached: same numbers and the same memory, no history. No gradient passes here.",
+  data: ".data gives the numbers without history, and autograd does not notice writes through it.",
 };
 const STAGES = {
   tensor: "Tensor hook: runs on the gradient of this tensor, before its node",
@@ -66,7 +66,6 @@ export class Details {
     this.writeAt = new Map(d.writes.map((one) => [one[0], one]));
     this.hookAt = new Map(d.hooks.map((one) => [one[0], one]));
     this.failures = grouped(d.failures);
-    this.second = new Map(d.second);
     this.marks = grouped(d.marks);
     this.advice = new Map((d.advice ?? []).map(([k, ...text]) => [k, text]));
   }
@@ -194,7 +193,7 @@ export class Panels {
       this.lines = lines;
       this.rows = new Map(lines.map(([n, text], i) => [engine ? i + 1 : n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " "))]));
       for (const [, line, why] of this.details.marks.get(source) ?? []) {
-        this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
+        this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why] }, this.film.captions[why]));
         this.rows.get(line)?.setAttribute("data-mark", why);
       }
       this.code.replaceChildren(...(this.tabs ? [this.tabs] : []), ...this.rows.values(), this.elsewhere);
@@ -292,7 +291,7 @@ export class Panels {
       else html += `<p>Adds what arrives to <code>${name}.grad</code>; it has nothing behind it.</p>`;
       return html;
     }
-    const pass = this.details.second.get(n), compiled = node.compiled, own = node.kind === "function" && !compiled;
+    const { pass, compiled } = node, own = node.kind === "function" && !compiled;
     let html = this.head(node.label, compiled ? "" : node.math ? this.math(node.math) : escape(node.op), compiled ? "compiled" : own ? "your Function" : pass ? `made in backward pass ${pass}` : "");
     // First, so that the way to open it is never below the edge.
     if (compiled) html += closed(node, n, backward && entry.out);
@@ -322,11 +321,11 @@ export class Panels {
   tensorText(t) {
     const film = this.film, tensor = film.tensors[t], why = this.details.origins.get(t), kind = this.stage.kind;
     const facts = [...(this.stage.level.has("all") ? [tensor.dtype] : []), ...(tensor.shape.length ? [shape(tensor.shape)] : [])];
-    let html = this.head(tensor.label, facts.join(", "), REASONS[why] ? REASONS[why][0] : "");
+    let html = this.head(tensor.label, facts.join(", "), this.film.captions[why] ?? "");
     const name = escape(tensor.label), grad = (k) => card(film, `${name}.grad`, film.states[at(tensor.tl, k)]?.[2] ?? -1);
     const set = kind === "grad" || kind === "retain" ? `${grad(this.stage.k - 1)}<span>\u2192</span>${grad(this.stage.k)}` : "";
     html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${set}</div>`;
-    html += `<p>${REASONS[why] ? REASONS[why][1] : tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
+    html += `<p>${REASONS[why] ? REASONS[why] : tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
     return html + this.readersText(t) + this.versionsText(t);
   }
 
@@ -489,8 +488,12 @@ export class Panels {
       if (leaf.state !== state || leaf.state === undefined) {
         leaf.state = state;
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
-        const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(this.film, v), tensor.grad ? brief(this.film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
-        cells.forEach((text, i) => { leaf.row.children[i + 1].textContent = text; });
+        const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(film, v), tensor.grad ? brief(film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
+        cells.forEach((text, i) => {
+          const item = state === undefined || (i && !tensor.grad) ? undefined : film.values[[v, grad][i]];
+          leaf.row.children[i + 1].replaceChildren(text, ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));
+          if (hasStrip(item)) leaf.row.children[i + 1].lastChild.innerHTML = strip(item, 0, 0, 22, 12);
+        });
         this.stage.editor.dress(leaf.row.children[1], leaf.t);
         leaf.row.setAttribute("data-known", state === undefined ? "0" : "1");
       }

@@ -204,12 +204,14 @@ export class Quiz {
 
   /** Whether Step and Last say that they wait. */
   hold(asking) {
-    for (const [name, label] of [["step", "Step"], ["last", "Last"]]) {
-      const button = this.stage.buttons[name], title = asking ? FIRST : label;
+    for (const [name, label, word] of [["step", "Step", "Step"], ["last", "Last", ""]]) {
+      const button = this.stage.buttons[name], title = asking ? FIRST : label, said = asking ? FIRST : word;
       if (button.title === title) continue;
       button.title = title;
-      button.setAttribute("aria-description", asking ? FIRST : "");
+      button.setAttribute("aria-label", asking ? `${label}: ${FIRST}` : label); // it begins with what one looks for, and has what is seen
+      button.replaceChildren(button.firstChild, ...(said ? [h("span", {}, said)] : []));
     }
+    this.stage.frame.toggleAttribute("data-held", Boolean(asking));
   }
 
   showQuestion(q, last) {

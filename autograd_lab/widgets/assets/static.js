@@ -13,7 +13,7 @@ export function timesRun(operations, source, upTo = operations.length) {
   const found = new Map();
   for (const { src, where } of operations.slice(0, upTo)) {
     if (!src || src[0] !== source) continue;
-    const turn = Number(/\(turn (\d+)\)/.exec(where)?.[1] ?? 1);
+    const turn = Number(/\(iteration (\d+)\)/.exec(where)?.[1] ?? 1);
     found.set(src[1], Math.max(found.get(src[1]) ?? 0, turn));
   }
   return found;

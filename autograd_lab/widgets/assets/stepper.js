@@ -9,7 +9,7 @@ import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
 import { Graph } from "./graph.js";
 import { Level } from "./levels.js";
-import { Panels, REASONS } from "./panels.js";
+import { Panels } from "./panels.js";
 import { Quiz } from "./predict.js";
 import { Presenter } from "./presenter.js";
 import { showStatic } from "./static.js";
@@ -91,15 +91,6 @@ class Stage {
 
   /** What was chosen in the graph: a unit ({ unit }), an edge ({ edge }), or null. */
   pick(what) { this.panels.pick(what); }
-
-  /** Why a tensor has no history, in a word for its box; undefined where there is nothing to say. */
-  why(t) {
-    const why = this.panels?.details.origins.get(t);
-    return why === undefined ? undefined : REASONS[why]?.[0];
-  }
-
-  /** The backward pass a node was made in, undefined for the forward pass. */
-  madeIn(n) { return this.panels?.details.second.get(n); }
 
   controls() {
     const film = this.film;

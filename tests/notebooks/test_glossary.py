@@ -1,0 +1,102 @@
+"""A word is explained where it is first used, in bold; before that, nothing that a student reads has it.
+
+The order is that of a student: a notebook from top to bottom, with what its cards say, then its exercises.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from autograd_lab.course import build
+from autograd_lab.course.foreseen import questions
+from autograd_lab.course.student import INSTRUCTOR
+
+ROOT = Path(__file__).parents[2]
+
+# Where a word is explained; a stem stands for all its forms.
+GLOSSARY = {
+    "gradient": "00", "operation": "00", "tensor": "00", "node": "00", "stepper": "00",
+    "derivative": "01", "rule": "01",
+    "edge": "02", "leaf": "02", "mailbox": "02", "accumulator": "02", "history": "02",
+    "message": "03", "loss": "03", "local derivative": "03", "saves": "03", "convention": "03",
+    "dependency count": "04", "ready queue": "04", "parameter": "04", "bias": "04", "seed": "04",
+    "hook": "05", "optimizer": "05", "batches": "05",
+    "saved values": "06",
+    "in place": "07",
+    "broadcast": "08",
+    "Jacobian": "09", "vector-Jacobian product": "09", "Jacobian-vector product": "09", "forward mode": "09",
+    "version": "10", "view": "10",
+    "kink": "11",
+    "Hessian": "12", "gradient penalty": "12",
+    "cross-entropy": "13", "vanishes": "13", "explodes": "13", "clip": "13", "norm": "13",
+    "define by run": "14", "captures": "14", "guard": "14", "graph break": "14", "joint graph": "14", "elementwise": "14",
+}  # fmt: skip
+
+# (word, notebook): another meaning, or a name that is only mentioned.
+ANOTHER = {
+    ("rule", "00"): "the chain rule, which is needed",
+    ("norm", "07"): "batch norm",
+}
+
+
+def reading(number: str) -> Iterator[str]:
+    """What a student reads of a notebook, in order, without code."""
+    source = next((ROOT / "notebooks").glob(f"{number}_*.py"))
+    known = questions(number)
+    for cell in build.read_source(source).cells:
+        if INSTRUCTOR in cell.metadata.get("tags", []):
+            continue
+        if cell.cell_type == "markdown":
+            yield re.sub(r"\]\(\S+\)", "]", re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL))
+        else:
+            for ask in re.findall(r'"(\d\d\.[a-z])"', cell.source):
+                yield from (answer.why for part in known[ask].parts for answer in part.answers)
+                yield from known[ask].after
+
+
+@cache
+def course() -> dict[str, list[str]]:
+    """What is read, notebook by notebook; a notebook's exercises follow it."""
+    return {number: [*reading(number), *exercises(number)] for number in sorted(set(GLOSSARY.values()))}
+
+
+def exercises(number: str) -> Iterator[str]:
+    """The questions of a notebook's exercises."""
+    source = next((ROOT / "solutions").glob(f"{number}_*.py"))
+    for cell in build.read_source(source).cells:
+        if cell.cell_type == "markdown":
+            yield re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
+
+
+def uses(word: str, text: str) -> list[re.Match[str]]:
+    """Where the word stands in a text, in any of its forms, but not in code. "In place of the dots" is no "in place"."""
+    ends = r"(?:s|es|d|ed)?" if word[-1].isalpha() else ""
+    leaves = "|leaves" if word == "leaf" else ""
+    other = r"(?!\s+of\b)" if word == "in place" else ""
+    prose = re.sub(r"`[^`\n]*`", lambda code: "_" * len(code[0]), text)
+    return [
+        *re.finditer(rf"(?<![\w.])(?:{re.escape(word)}{ends}{leaves})(?![\w(]){other}", prose, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("word", GLOSSARY)
+def test_a_word_is_explained_at_its_first_use(word):
+    home = GLOSSARY[word]
+    early = [
+        (number, text[max(0, found.start() - 40) : found.end() + 20])
+        for number, texts in course().items()
+        if number < home and (word, number) not in ANOTHER
+        for text in texts
+        for found in uses(word, re.sub(r"^#.*$", "", text, flags=re.MULTILINE))
+    ]
+    assert early == []
+    # headings may have it before: they say what will be explained
+    first = next(
+        text for text in course()[home]
+        if uses(word, re.sub(r"^#.*$|\*\*\d+ minutes.*|!\[.*\]", "", text, flags=re.MULTILINE))
+    )  # fmt: skip
+    bold = " ".join(re.findall(r"\*\*(.+?)\*\*", first, re.DOTALL))
+    assert uses(word, bold), f"{word} in {home}, first in: {first}"

@@ -648,8 +648,9 @@ def _main(options: argparse.Namespace) -> int:
             )
         wanted = owners
     roster = read_rosters(options.roster) if options.roster else None
-    times = read_times(options.timestamps, roster=roster) if options.timestamps else None
-    with alone(out), collected(top, out, roster) as download:
+    people = None if roster else _people(out)
+    times = read_times(options.timestamps, roster=roster or people) if options.timestamps else None
+    with alone(out), collected(top, out, roster or people) as download:
         found = find(
             download.folder,
             merge.shelf(course.released.values()),
@@ -662,10 +663,19 @@ def _main(options: argparse.Namespace) -> int:
             most_bytes=most_bytes,
             download=download,
             every=_counts(options, out) == "best",
+            people=people,
         )
         if options.dry_run:
             return _say_found(found)
         return _grade(options, course, found, out, top, limits, roster)
+
+
+def _people(out: Path) -> Roster | None:
+    """Whom earlier rosters knew: without a roster, students are called as they were with it."""
+    if not (out / NAME).is_file():
+        return None
+    with Gradebook(out / NAME, create=True) as book:
+        return policy.people_of(book.setting, []) if book.setting("people") else None
 
 
 def _counts(options: argparse.Namespace, out: Path) -> str:

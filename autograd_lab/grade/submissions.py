@@ -213,11 +213,13 @@ def find(
     most_bytes: int = MOST_BYTES,
     download: Download | None = None,
     every: bool = False,
+    people: Roster | None = None,
 ) -> Found:
     """The submissions in `folder`: one for each student and notebook, missing ones included, sorted.
 
     roster      the students of the class; without one, those who have a folder
     download    what collect.py knows of the folder, if it sorted a download into it
+    people      whom earlier rosters knew: they say who is who, and bring nobody who is missing
     every       find a student's other files for a notebook as well, the newest MOST_ATTEMPTS at most
     wanted      the notebooks that are graded; without it, those that anyone handed in
     students    only these
@@ -240,11 +242,12 @@ def find(
             + (" (the notebooks in it belong to no student)." if found.warnings else "."),
             "give the folder that holds one folder per student: SUBMISSIONS/<student>/<notebook>.ipynb",
         )
-    names = _names(homes, roster, found)
+    names = _names(homes, roster or people, found, everybody=roster is not None)
     if students is not None:
         chosen = {_norm(name) for name in students}
         for name in chosen - set(names):
-            fits = roster.match(name) if roster else []
+            known = roster or people
+            fits = known.match(name) if known else []
             chosen = chosen - {name} | {_norm(fits[0].student)} if len(fits) == 1 else chosen
         unknown = sorted(chosen - set(names))
         if unknown:
@@ -361,22 +364,25 @@ def _student(path: Path, download: Download) -> str:
     return show(path.stem if path.suffix.lower() in (".zip", ".ipynb") and not path.is_dir() else path.name)
 
 
-def _names(homes: dict[str, list[Path]], roster: Roster | None, found: Found) -> dict[str, list[Path]]:
-    """{student: their folders}, including students of the roster without one. A folder may have any name that the roster knows."""
+def _names(
+    homes: dict[str, list[Path]], roster: Roster | None, found: Found, everybody: bool
+) -> dict[str, list[Path]]:
+    """{student: their folders}; with `everybody`, including students of the roster without one. A folder may have any name that it knows."""
     if roster is None:
         return homes
-    names: dict[str, list[Path]] = {_norm(name): [] for name in roster.students}
+    on_it = {_norm(name) for name in roster.students}
+    names: dict[str, list[Path]] = {name: [] for name in map(_norm, roster.students) if everybody}
     claims: dict[str, list[str]] = {}
     strangers = []
     for name in homes:
         fits = {person.student for person in roster.match(name)}
-        if name in names or len(fits) != 1:
+        if name in on_it or len(fits) != 1:
             claims.setdefault(name, []).append(name)
             if len(fits) > 1:
                 found.warnings.append(
                     f"{name} may be {' or '.join(sorted(fits))} of the roster: graded as {name}. Rename the folder."
                 )
-            elif name not in names:
+            elif name not in on_it:
                 strangers.append(name)
         else:
             claims.setdefault(_norm(fits.pop()), []).append(name)
@@ -386,7 +392,7 @@ def _names(homes: dict[str, list[Path]], roster: Roster | None, found: Found) ->
                 f"{', '.join(folders)} are {student} on the roster, and were taken together."
             )
         names.setdefault(student, []).extend(path for name in folders for path in homes[name])
-    if strangers:
+    if strangers and everybody:
         found.warnings.append(f"Not on the roster, and graded all the same: {', '.join(strangers)}.")
     return names
 

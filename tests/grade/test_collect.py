@@ -553,4 +553,8 @@ def test_a_canvas_download_is_graded_and_graded_only_once(tmp_path, monkeypatch,
         assert collect.origin(by["jdoe2"].file)["file"] == "70"
         assert book.setting("people")["jdoe2"]["canvas"] == "1001"
     assert run.main(words) == 0
-    assert [runner.ran for runner in ran] == [[("jdoe2", c.BOOK)]]
+    assert run.main([word for word in words if word not in ("--roster", str(tmp_path / "export.csv"))]) == 0
+    assert [runner.ran for runner in ran] == [[("jdoe2", c.BOOK)]]  # the gradebook remembers who is who
+    assert "Not on the roster" not in capsys.readouterr().err
+    with Gradebook(tmp_path / "out" / NAME) as book:
+        assert [entry.student for entry in book.entries()] == ["jdoe", "jdoe2"]

@@ -266,7 +266,8 @@ def nothing_is_dragged_along(train):
         if event["k"] == "done":
             passes.append(count)
             count = 0
-    return [len(set(passes)), len(passes), grads[-1], train(w, [0.4, -0.3]), train(w, [])]
+    grows = bool(passes) and passes[-1] > passes[0]
+    return [grows, grads, train(w, [0.4, -0.3]), train(w, [])]
 
 
 @wrong("M14",
@@ -466,6 +467,32 @@ def train(w, xs):
         if w.grad is not None:
             w.grad.zero_()
         hidden_state.pow(2).backward()
+        grads.append(w.grad.item())
+    return grads
+
+
+@right
+def train(w, xs):
+    """The gradient by hand: h**2 by w, with the old state as a number."""
+    state, grads = 0.5, []
+    with torch.no_grad():
+        for x in xs:
+            new = torch.tanh(w * state + x).item()
+            grads.append(2 * new * (1 - new * new) * state)
+            state = new
+    return grads
+
+
+@right
+def train(w, xs):
+    """Two passes in a turn: one to look, one to keep."""
+    h, grads = torch.tensor(0.5), []
+    for x in xs:
+        h = torch.tanh(w * h.detach() + x)
+        look = torch.autograd.grad(h * h, w, retain_graph=True)[0]
+        w.grad = None
+        (h * h).backward()
+        assert torch.equal(look, w.grad)
         grads.append(w.grad.item())
     return grads
 

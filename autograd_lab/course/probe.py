@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from autograd_lab.torchlike.autograd.modes import as_now
+
 from . import handed_out, plain
 from .items import STILL_RUNNING, Probe, still_running
 from .timeout import StillRunning, within
@@ -54,10 +56,12 @@ def run(probes: Iterable[Probe], answer: Any, seconds: float | None = None) -> d
         for probe in probes:
             function = load(probe)
             for i, (key, case) in enumerate(zip(probe.names(), probe.cases, strict=True)):
+                put_back = as_now()
                 try:
                     call = partial(_result, function, answer, case)
                     outputs[key] = call() if end is None else within(max(0.1, end - time.monotonic()), call)
                 except StillRunning:
+                    put_back()
                     stopped = {"error": STILL_RUNNING, "message": f"after {seconds:g} seconds"}
                     return outputs | dict.fromkeys(probe.names()[i:], stopped)
                 except KeyboardInterrupt as stop:

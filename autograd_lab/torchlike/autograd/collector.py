@@ -63,6 +63,18 @@ def release():
     _take_up()
 
 
+def as_now():
+    """A function that puts the collector back to how it is now, for code that may be stopped between any two instructions."""
+    collects, held = gc.isenabled(), _Waiting.held
+
+    def put_back():
+        _Waiting.held = held
+        (gc.enable if collects else gc.disable)()
+        _take_up()
+
+    return put_back
+
+
 @contextmanager
 def paused() -> Iterator[None]:
     """Disable collection inside: for allocating hundreds of thousands of objects, none of them garbage.
@@ -104,4 +116,4 @@ def _take_up():
             gc.set_threshold(young, middle, old)
 
 
-__all__ = ["LARGE", "go_on", "grow", "hold", "pause", "paused", "release"]
+__all__ = ["LARGE", "as_now", "go_on", "grow", "hold", "pause", "paused", "release"]

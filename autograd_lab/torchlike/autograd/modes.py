@@ -10,6 +10,7 @@ import numpy as np
 from ...core import modes as core
 from ...core.modes import THREAD, WATCHERS, watcher
 from ...core.seams import CLASSES
+from . import collector
 
 
 class State(core.State):
@@ -83,6 +84,27 @@ class State(core.State):
 
 CLASSES["State"] = State
 THREAD.state = State()  # the core's State is not in use yet
+
+
+def as_now():
+    """A function that puts the switches of this thread, and who watches, back as they are now.
+
+    For code that is stopped between any two instructions: its `finally` and `with` blocks may not have run to their ends.
+    """
+    state = THREAD.state
+    switches = {name: getattr(state, name) for name in (*core.State.__slots__, *State.__slots__)}
+    lists = [(held, list(held)) for held in (*switches.values(), WATCHERS) if type(held) is list]
+    errors, collect_as_now = np.geterr(), collector.as_now()
+
+    def put_back():
+        for name, value in switches.items():
+            setattr(state, name, value)
+        for held, before in lists:
+            held[:] = before
+        np.seterr(**errors)
+        collect_as_now()
+
+    return put_back
 
 
 def is_grad_enabled():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import math
 import re
 
 import pytest
@@ -400,3 +401,46 @@ def test_nothing_is_cut_or_out_of_reach(bare, size):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
         if name != "comparison":  # which has two sentences
             assert page.locator(".agl-say").evaluate(SEEN), name
+
+
+def test_what_the_simple_level_leaves_out(bare):
+    """Step by step through a training loop; and a comparison shows everything, without a choice."""
+    one = bare()
+    stepper = lab.step(training(), position=94)
+    page = one.show(stepper)
+    curves = stepper.film["curves"]
+    for k, pass_nr in ((curves["steps"][1] - 1, 0), (curves["steps"][1], 1), (curves["steps"][0], 0)):
+        page.locator(".agl-range").fill(str(k))
+        loss = float(page.locator(".agl-plot").first.inner_text().split()[1])
+        assert loss == pytest.approx(curves["loss"][pass_nr], rel=1e-3), k
+    sizes = [[math.log10(size) for size in layer] for layer in curves["grads"].values()]
+    low, high = min(map(min, sizes)), max(map(max, sizes))
+    drawn = page.locator(".agl-plot").last
+    for path, dot, layer in zip(
+        drawn.locator(".agl-curve").all(), drawn.locator("circle").all(), sizes, strict=True
+    ):
+        points = [tuple(map(float, point.split())) for point in re.split("[ML]", path.get_attribute("d"))[1:]]
+        assert [y for _, y in points] == pytest.approx(
+            [40 - 36 * (x - low) / (high - low) for x in layer], abs=0.1
+        )
+        assert (float(dot.get_attribute("cx")), float(dot.get_attribute("cy"))) == pytest.approx(
+            points[0], abs=0.1
+        )
+        assert dot.is_visible()
+    page.locator(".agl-range").fill(str(curves["steps"][0] - 1))
+    assert not any(dot.is_visible() for dot in drawn.locator("circle").all())
+    page.evaluate("window.heard = 0; document.addEventListener('autograd-lab-level', () => window.heard++)")
+    select = page.get_by_role("combobox", name="How much to show")
+    parts = {part: page.locator(part).first for part in (".agl-modes", ".agl-tabs", ".agl-controls [aria-label='Step by']", ".agl-curves", ".agl-set + .agl-set")}  # fmt: skip
+    column = page.locator(".agl-leaves th:nth-child(4)").first
+    assert all(part.is_visible() for part in parts.values())
+    page.get_by_role("tab", name="Table").click()
+    select.select_option("simple")
+    assert page.evaluate("heard") == 1  # other steppers of the page follow
+    assert page.locator(".agl-svg").is_visible()
+    assert [name for name, part in parts.items() if part.is_visible()] == []
+    for level, seen in (("rules", False), ("queue", True)):
+        select.select_option(level)
+        assert column.is_visible() == seen, level
+    page = one.show(lab.compare(diamond(), three_operations()))
+    assert not any(one.is_visible() for one in page.get_by_role("combobox", name="How much to show").all())

@@ -7,6 +7,7 @@ import { MiniMap } from "./minimap.js";
 import { Scene } from "./scene.js";
 
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front; the labels of the last are above all
+const CROWD = 400; // more things than this are not drawn for the sake of a glide
 const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
@@ -432,11 +433,17 @@ export class Graph {
     return [cx, cy, big];
   }
 
+  /** Whether so much is on the camera's way to its target that drawing it would take longer than a frame. */
+  crowded() {
+    const view = this.view();
+    return ["units", "forward", "backward"].reduce((n, name) => n + cull(this.boxes[name], view).length, 0) > CROWD;
+  }
+
   glide([x, y, scale]) {
     cancelAnimationFrame(this.gliding);
     const c = this.camera, from = [c.x, c.y, c.scale], far = Math.hypot(x - c.x, y - c.y) * scale;
     this.target = { x, y, scale };
-    if (this.fresh || this.still.matches || far < 1 || far > 2 * Math.hypot(...this.pane)) {
+    if (this.fresh || this.still.matches || far < 1 || far > Math.hypot(...this.pane) || this.crowded()) {
       Object.assign(c, this.target);
       this.fresh = false;
       this.target = null;
@@ -564,16 +571,20 @@ export class Graph {
   }
 
   make_backward(id) {
-    const { p, pill: [x, y, w] } = this.things.backward[id];
-    const thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }), top: s("g", { class: "agl-b", "data-line": `b${id}` }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
+    const { p } = this.things.backward[id], thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }) };
     const line = s("path", { class: "agl-bline" }), long = this.long(line, p, 7);
     Object.assign(thing, long);
     thing.g.append(...this.hit(p, long), line, s("path", { d: head(p), class: "agl-bhead" }));
-    thing.top.append(thing.pill);
+    return thing;
+  }
+
+  /** The label of a line, when it first says something: of a thousand lines between two rows few do. */
+  label(thing, id) {
+    const { pill: [x, y, w] } = this.things.backward[id];
+    thing.top = s("g", { class: "agl-b", "data-line": `b${id}` }, thing.pill = s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }));
     this.labels.append(thing.top);
     Object.assign(thing, labelParts(w));
     thing.pill.append(...thing.parts);
-    return thing;
   }
 
   /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. */
@@ -593,11 +604,12 @@ export class Graph {
     }
     if (sent) status = "sent";
     else if (pruned === lines.length) status = "pruned";
-    for (const part of ["g", "top"]) this.set(thing, part, thing[part], "data-s", status + hot + (sent && level < 0 ? " zero" : ""));
     if (sent) this.set(thing, "g", thing.g, "style", weight(level));
     const one = lines.length === 1, state = one ? last : came, [, v, after] = state ?? [0, -1, -1];
     const text = !sent ? "" : !state ? `${sent}/${lines.length}` : brief(film, v) + (after < 0 ? "" : ` \u2192 ${brief(film, after)}`);
-    this.fill(thing, text, film.values[after < 0 ? v : after], one ? 0 : Math.max(30, 13 + 6.6 * text.length));
+    if (text && !thing.top) this.label(thing, id);
+    for (const part of thing.top ? ["g", "top"] : ["g"]) this.set(thing, part, thing[part], "data-s", status + hot + (sent && level < 0 ? " zero" : ""));
+    if (thing.top) this.fill(thing, text, film.values[after < 0 ? v : after], one ? 0 : Math.max(30, 13 + 6.6 * text.length));
   }
 
   /** Write into a label: its text, and of many numbers their heat strip. A `wide` of 0 leaves its width. */
@@ -738,7 +750,7 @@ export class Graph {
   ride() {
     for (const [id, thing] of this.drawn.backward) {
       const { lines, p, pill: [x, y] } = this.things.backward[id];
-      if (!lines.some((i) => this.changed(this.film.backward[i].tl)) || !thing.pill.animate) continue;
+      if (!lines.some((i) => this.changed(this.film.backward[i].tl)) || !thing.pill?.animate) continue;
       thing.pill.animate([{ transform: `translate(${p[0]}px, ${p[1]}px)`, opacity: 0.2 }, { transform: `translate(${x}px, ${y}px)`, opacity: 1 }], { duration: 260, easing: "ease-out" });
     }
   }

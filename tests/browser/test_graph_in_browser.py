@@ -482,6 +482,7 @@ def test_edges_are_reached_by_keyboard_and_told_to_the_panels(bare):
     expect(ring).to_be_visible()
     page.keyboard.press("e")
     expect(spoken).to_have_text("a goes into AddBackward0")
+    expect(page.locator(".agl-picked")).to_contain_text("Local derivatives")  # of the node that uses the data
     page.keyboard.press("E")
     expect(spoken).to_have_text("gradient 48 from AddBackward0 to AccumulateGrad of a")
     page.keyboard.press("ArrowDown")

@@ -100,7 +100,11 @@ def released(path: Path) -> Released:
 
 def shelf(notebooks: Iterable[Released]) -> Shelf:
     """The marks by which the files of these notebooks are recognized."""
-    return Shelf({one.name: {m for cell in one.raw.cells for m in marks(cell)} for one in notebooks})
+    every = list(notebooks)
+    return Shelf(
+        {one.name: {m for cell in one.raw.cells for m in marks(cell)} for one in every},
+        {one.name: {cell.source.strip() for cell in one.raw.cells} for one in every},
+    )
 
 
 def merge(

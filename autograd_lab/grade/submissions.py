@@ -22,7 +22,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from pathlib import Path
@@ -67,6 +67,8 @@ class File:
     """Its name in the zip archive `path`."""
     alone: bool = False
     """Whether it lies among the students' folders, where the files beside it are not its own."""
+    untouched: bool = False
+    """Whether its code is that of the notebook as it was handed out."""
 
     @property
     def stem(self) -> str:
@@ -161,7 +163,8 @@ class Download:
 class Shelf:
     """The names and contents of the released notebooks, used to recognize files. Made by merge.py."""
 
-    def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
+    def __init__(self, words: Mapping[str, Iterable[str]], code: Mapping[str, Iterable[str]]) -> None:
+        self._code = {name: set(sources) for name, sources in code.items()}
         self.names = {_fold(name): name for name in words}
         self._marks: dict[str, set[str]] = {}
         """{a cell's id, grade_id or check call: the notebooks that have it}."""
@@ -181,6 +184,11 @@ class Shelf:
                 for name in self._marks.get(mark, ()):
                     count[name] = count.get(name, 0) + 1
         return max(sorted(count), key=lambda name: count[name], default="")
+
+    def untouched(self, name: str, notebook: Notebook) -> bool:
+        """Whether it has no code but that of the notebook of this name as it was handed out."""
+        own = {cell.source.strip() for cell in notebook.cells if cell.kind == "code"} - {""}
+        return own <= self._code.get(name, set())
 
     def by_number(self, file: File) -> str:
         """The one notebook whose name begins with the number in the file's name ("my 04 final"), or ""."""
@@ -414,9 +422,10 @@ def _pile(
     files = [file for home in homes for file in _files(home, folder, assignment, allowance, most, download)]
     with Archives() as archives:
         for file in sorted(files, key=lambda one: not shelf.by_name(one)):  # those that count first
-            book, notes = _recognize(file, shelf, most, allowance, archives)
+            book, notes, notebook = _recognize(file, shelf, most, allowance, archives)
             if book:
-                pile.setdefault(book, []).append((file, notes))
+                untouched = notebook is not None and shelf.untouched(book, notebook)
+                pile.setdefault(book, []).append((replace(file, untouched=untouched), notes))
             elif file.path.suffix.lower() == ".ipynb" or file.member:
                 loose.append(file.name)
     said = [f"more than {MOST_ENTRIES:,} files; the rest was not searched"] if allowance.cut else []
@@ -435,32 +444,35 @@ def _pile(
 
 def _recognize(
     file: File, shelf: Shelf, most: int, allowance: Allowance, archives: Archives
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[str, ...], Notebook | None]:
+    """The notebook that a file is for, or "", remarks, and what is in it if that was read."""
     named = shelf.by_name(file)
     if file.trouble:
-        return named or shelf.by_number(file), ()
+        return named or shelf.by_number(file), (), None
     ending = Path(file.member or file.path.name).suffix.lower()
     if ending not in (".ipynb", ".json", ".txt", ".zip", "") and not named:
-        return "", ()
+        return "", (), None
     allowance.files -= 1
     try:
         data = b"" if allowance.used_up else load(file, most, archives)
         if allowance.used_up or not allowance.takes(data):
             allowance.refused += 1
-            return "", ()
-        held = shelf.by_content(read(data))
+            return "", (), None
+        notebook = read(data)
+        held = shelf.by_content(notebook)
     except UnreadableError:
-        return (named or shelf.by_number(file)) if ending in (".ipynb", ".zip", ".py", ".html") else named, ()
+        fits = (named or shelf.by_number(file)) if ending in (".ipynb", ".zip", ".py", ".html") else named
+        return fits, (), None
     if named and held in ("", named):
-        return named, ()
+        return named, (), notebook
     if held and named:
-        return held, (f"{file.name} holds the cells of {held}, and was graded as that.",)
+        return held, (f"{file.name} holds the cells of {held}, and was graded as that.",), notebook
     if held:
-        return held, (f"{file.name} was recognized by its cells.",)
+        return held, (f"{file.name} was recognized by its cells.",), notebook
     if ending != ".ipynb":
-        return "", ()
+        return "", (), None
     guess = shelf.by_number(file)
-    return guess, (f"{file.name} was recognized by the number in its name only.",) if guess else ()
+    return guess, (f"{file.name} was recognized by the number in its name only.",) if guess else (), notebook
 
 
 def _files(
@@ -578,11 +590,19 @@ def _misnamed(
 def _ordered(
     book: str, candidates: list[tuple[File, tuple[str, ...]]], download: Download
 ) -> list[tuple[File, tuple[str, ...]]]:
-    """Several files for one notebook: the readable ones first, then those of the released name or copies of it, then the newest."""
+    """Several files for one notebook: the readable ones first, then those with work in them, then those of the released name or copies
+    of it, then the newest.
+    """
 
-    def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, int, str]:
+    def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, bool, int, int, str]:
         file, _ = candidate
-        return not file.trouble, _fold(book) in _releasable(file), *_age(file, download), file.name
+        return (
+            not file.trouble,
+            not file.untouched,
+            _fold(book) in _releasable(file),
+            *_age(file, download),
+            file.name,
+        )
 
     return sorted(candidates, key=rank, reverse=True)
 
@@ -593,7 +613,8 @@ def _about_others(file: File, others: Sequence[File], every: bool) -> str:
         return f"{file.name} was graded; for the same notebook there is also {names}."
     left = len(others) + 1 - MOST_ATTEMPTS
     more = f"; the {left} oldest were not graded, because at most {MOST_ATTEMPTS} are" if left > 0 else ""
-    return f"{file.name} is the newest; for the same notebook there is also {names}{more}."
+    newest = "the newest with work in it" if any(other.untouched for other in others) else "the newest"
+    return f"{file.name} is {newest}; for the same notebook there is also {names}{more}."
 
 
 def _age(file: File, download: Download) -> tuple[int, int]:

@@ -57,6 +57,20 @@ def test_both_layouts_and_missing_ones(top):
     }
 
 
+@pytest.mark.parametrize("touched", [True, False])
+def test_a_newer_copy_counts_if_there_is_work_in_it(top, touched):
+    """Jupyter's "Duplicate", or a second download of the exercise, is newer than what was handed in."""
+    solved = c.hand_in(top, "ada", c.document())
+    copy = c.hand_in(
+        top, "ada", c.document() if touched else c.document("exercises"), f"{c.BOOK}-Copy1.ipynb"
+    )
+    os.utime(solved, (1_000, 1_000))
+    os.utime(copy, (2_000, 2_000))
+    (one,) = [one for one in find(top).submissions if one.notebook == c.BOOK]
+    assert one.file.path == (copy if touched else solved)
+    assert "there is also" in one.notes[0]
+
+
 def test_an_nbgrader_course(top):
     c.hand_in(top, "submitted/ada/ps1", c.document())
     c.hand_in(top, "source/ps1", c.document())

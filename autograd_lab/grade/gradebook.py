@@ -276,7 +276,8 @@ class Gradebook:
         """Raise CannotGradeError for a file of something else, before anything is written to it."""
         there = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         own = {table for table, kinds in _kinds().items() if f"CREATE TABLE {table} " in SCHEMA}
-        if not there and not create:
+        known = (self.path.parent / rescue.BY_HAND).exists() or rescue.backups(self.path)
+        if not there and not create and known:  # else a run was killed before it had made its tables
             raise CannotGradeError(
                 f"The gradebook {self.path} is empty.", "there is no table in it.", rescue.way_out(self.path)
             )

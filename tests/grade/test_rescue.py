@@ -221,6 +221,15 @@ def test_where_there_is_no_gradebook_none_is_made(results, tmp_path, capsys, mon
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_run_that_was_killed_before_its_first_table_left_an_empty_gradebook(tmp_path, capsys):
+    """An empty file is damage only where there was more."""
+    (tmp_path / NAME).touch()
+    assert "nothing was graded yet" in says(capsys, by_hand.main, tmp_path, "show")[1]
+    (tmp_path / NAME).write_bytes(b"")
+    (tmp_path / "by_hand.json").write_text("{}")
+    assert "restore" in says(capsys, by_hand.main, tmp_path, "show")[1]
+
+
 FOREIGN = {
     "of something else": ("CREATE TABLE photos (name TEXT)", 0),
     "of something else with our number": ("CREATE TABLE submissions (name TEXT)", 1),

@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from . import rescue
-from .model import Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
+from .model import RESULT_STATES, Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
 from .policy import Policy
 
 VERSION = 1
 NAME = "gradebook.db"
+STATUSES = ("graded", "missing", "unreadable")
 SCHEMA = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE submissions (
@@ -274,22 +275,27 @@ class Gradebook:
     def _recognize(self, create: bool) -> None:
         """Raise CannotGradeError for a file of something else, before anything is written to it."""
         there = {row[0] for row in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        own = _columns()
-        if not there and not create:
+        own = {table for table, kinds in _kinds().items() if f"CREATE TABLE {table} " in SCHEMA}
+        known = (self.path.parent / rescue.BY_HAND).exists() or rescue.backups(self.path)
+        if not there and not create and known:  # else a run was killed before it had made its tables
             raise CannotGradeError(
                 f"The gradebook {self.path} is empty.", "there is no table in it.", rescue.way_out(self.path)
             )
-        if there and 2 * len(there & own.keys()) <= len(own):
+        if there and 2 * len(there & own) <= len(own):
             raise CannotGradeError(
                 f"{self.path} is a database of something else.",
                 f"it has the tables {', '.join(sorted(there - {'sqlite_sequence'}))[:200]}; it was not touched.",
                 "give the folder that `autograd-lab grade ... --out RESULTS` wrote, or another one to write to",
             )
-        for table, columns in own.items() if there else ():
+        for table, kinds in _kinds().items():
+            if table not in there and (table not in own or not there):
+                continue  # it will be made
             found = {row[1] for row in self._db.execute(f"PRAGMA table_info({table})")}
-            if not columns <= found:
-                lacks = ", ".join(sorted(columns - found))
+            if lacks := ", ".join(sorted(kinds.keys() - found)):
                 raise rescue.trouble(self.path, ValueError(f"the table {table} lacks {lacks}"))
+            odd = " OR ".join(f'typeof("{column}") NOT IN {allowed}' for column, allowed in kinds.items())
+            for (number,) in self._db.execute(f"SELECT rowid FROM {table} WHERE {odd} LIMIT 1"):
+                raise rescue.trouble(self.path, ValueError(f"row {number} of the table {table}"))
 
     def _prepare(self) -> None:
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -397,7 +403,7 @@ class Gradebook:
     def known(self) -> dict[tuple[str, str], Known]:
         """What the gradebook knows, by student and notebook."""
         found = {
-            (row[0], row[1]): Known(row[2], row[3], row[4], row[5], row[6], tuple(json.loads(row[7])))
+            (row[0], row[1]): Known(row[2], row[3], row[4], row[5], row[6], tuple(_notes(row[7])))
             for row in self._db.execute(
                 "SELECT student, notebook, status, digest, asked, file, handed_in, notes FROM submissions"
             )
@@ -418,7 +424,7 @@ class Gradebook:
         ):
             results = json.loads(row[8])
             found[row[0], row[1], row[3]] = Known(
-                row[2], row[3], row[4], row[5], row[6], tuple(json.loads(row[7])),
+                row[2], row[3], row[4], row[5], row[6], tuple(_notes(row[7])),
                 {one["item"]: one["basis"] for one in results}, {one["state"] for one in results},
             )  # fmt: skip
         return found
@@ -515,7 +521,7 @@ class Gradebook:
         if only and known:
             rows = [
                 next((new for new in rows if new["item"] == only == one["item"]), one)
-                for one in json.loads(known[0])
+                for one in self._loads(known[0])
             ]
         elif not known:
             total = f"{sum(one.score for one in results):g} of {sum(one.points for one in results):g}"
@@ -577,7 +583,7 @@ class Gradebook:
                         return (at or 0,)
                     return status == "graded", _total(policy, who, _moment(at), results), at or 0
 
-                ranked = [(worth(row[1], row[2], json.loads(row[3])), row[0]) for row in rows]
+                ranked = [(worth(row[1], row[2], self._loads(row[3])), row[0]) for row in rows]
                 top, digest = max(ranked)
                 if top > worth(now[1], now[2], results):
                     self._exchange(student, notebook, digest)
@@ -602,7 +608,7 @@ class Gradebook:
         self._db.execute(
             f"INSERT OR REPLACE INTO submissions VALUES ({', '.join('?' * 11)})", tuple(row)[:11]
         )
-        results = json.loads(row[11])
+        results = self._loads(row[11])
         for one in results:
             self._put_result(one)
         new = sum(one["score"] for one in results)
@@ -663,6 +669,12 @@ class Gradebook:
             return Job(**job), Run(**run)
         except (TypeError, KeyError, ValueError, zlib.error):
             return None  # written by another version: the submission is run again
+
+    def _loads(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise rescue.trouble(self.path, error) from error
 
     def _log(
         self, at: str, event: str, student: str, notebook: str, item: str, before: str, after: str,
@@ -738,7 +750,9 @@ class Gradebook:
                 "SELECT student, notebook, status, file, digest, handed_in, notes, seconds FROM submissions"
             ):
                 at = _moment(row[5])
-                entry = Entry(row[0], row[1], row[2], row[3], row[4], at, json.loads(row[6]), row[7])
+                if row[2] not in STATUSES:
+                    raise ValueError(f"the status {row[2]!r}")
+                entry = Entry(row[0], row[1], row[2], row[3], row[4], at, _notes(row[6]), row[7])
                 entry.due = policy.due_of(entry.student, entry.notebook)
                 entry.days_late, entry.penalty, entry.closed = policy.lateness(entry.due, at)
                 entry.ceiling = policy.ceiling if entry.days_late else 1.0
@@ -997,27 +1011,34 @@ def _moment(seconds: int | None) -> datetime | None:
 
 
 @cache
-def _columns() -> dict[str, set[str]]:
-    """{table: its columns}, as SCHEMA says."""
+def _kinds() -> dict[str, dict[str, str]]:
+    """{table: {column: what it may hold, as SQL's typeof says}}. SQLite itself takes anything in any column."""
     with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(SCHEMA)
-        tables = [
-            row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%'")
-        ]
-        return {table: {row[1] for row in db.execute(f"PRAGMA table_info({table})")} for table in tables}
+        db.executescript(SCHEMA + LATER)
+        names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%'")]
+        found = {}
+        for table in names:
+            found[table] = {
+                column: f"('{kind.lower()}')" if needed or key else f"('{kind.lower()}', 'null')"
+                for _, column, kind, needed, _, key in db.execute(f"PRAGMA table_info({table})")
+            }
+        return found
+
+
+def _notes(text: str) -> list[str]:
+    """The notes of a submission. Raises ValueError if they are none."""
+    notes = json.loads(text)
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise ValueError(f"these notes: {text[:40]}")
+    return notes
 
 
 def _result(
     student: str, notebook: str, item: str, score: float, points: float, state: str, says: str, misconception: str,
     probe: str, case: int, hidden: int, got: str, want: str,
 ) -> Result:  # fmt: skip
-    if not (
-        isinstance(score, float)
-        and isinstance(points, float)
-        and isinstance(says, str)
-        and isinstance(case, int)
-    ):
-        raise ValueError(f"the result of {student} for {item}")
+    if state not in RESULT_STATES:
+        raise ValueError(f"the state {state!r}")
     plain = [None if text == "null" else json.loads(text) for text in (got, want)]
     return Result(
         student, notebook, item, score, points, state, says, misconception, probe, case, bool(hidden), *plain

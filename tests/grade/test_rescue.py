@@ -3,6 +3,7 @@
 And what graders leave behind that are killed: the next one removes it.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -40,7 +41,8 @@ def handed_in(tmp_path_factory):
 def here(monkeypatch):
     """The command without a process of its own, and with the course that is read already."""
     monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
-    monkeypatch.setattr(run, "load_course", lambda *_: c.course())
+    known = c.course()
+    monkeypatch.setattr(run, "load_course", lambda *_: known)
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +154,39 @@ def test_a_damaged_gradebook_is_said_and_comes_back(results, handed_in, here, tm
             assert aside.read_bytes()[:100] == before[:100]
 
 
+VALUES = ["'x'", "-1e300", "'{'", "'[]'", "'{\"a\": 1}'", "'null'", "9223372036854775807"]
+
+
+def test_no_value_of_any_column_ends_in_a_traceback(results, handed_in, here, tmp_path, capsys):
+    """SQLite takes any value in any column, whatever the column is declared to hold."""
+    folder = tmp_path / "out"
+    shutil.copytree(results, folder)
+    book = folder / NAME
+    with closing(sqlite3.connect(book)) as db:
+        with db:
+            db.execute(
+                "INSERT INTO comments VALUES (1, 'bob', ?, '04.4', 'good', 'me', '2026-11-28')", (c.BOOK,)
+            )
+            db.execute("INSERT INTO returned VALUES (1, 'bob', '2026-11-28', 'folder', '{}')")
+            names = "student, notebook, status, file, digest, handed_in, notes, asked, job, run, seconds"
+            db.execute(f"INSERT INTO attempts SELECT {names}, '[]' FROM submissions")
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = [(table, row[1]) for table in tables for row in db.execute(f"PRAGMA table_info({table})")]
+    whole, refused = book.read_bytes(), 0
+    for number, (table, column) in enumerate(columns):
+        for value in (VALUES[number % len(VALUES)], *(["x'ff00'"] if number % 3 == 0 else [])):
+            book.write_bytes(whole)
+            with closing(sqlite3.connect(book)) as db, contextlib.suppress(sqlite3.Error), db:
+                db.execute(f'UPDATE {table} SET "{column}" = {value}')
+            for main, *words in (
+                (by_hand.main, folder, "show", "bob"), (run.main, handed_in, "--out", folder, "--quiet", "--no-feedback"),
+                (by_hand.main, folder, "override", "ada", "04.1", "1", "--reason", "r"),
+            ):  # fmt: skip
+                refused += says(capsys, main, *words)[0] == 2
+    assert len(columns) > 50
+    assert refused > 60
+
+
 def test_without_a_backup_all_that_was_done_by_hand_comes_back(results, handed_in, here, tmp_path, capsys):
     """From its copy; and without that, too, as far as SQLite can read what is damaged."""
     for number, lost in enumerate(("backups", "by_hand.json")):
@@ -184,6 +219,15 @@ def test_where_there_is_no_gradebook_none_is_made(results, tmp_path, capsys, mon
     words = [str(results / "by_hand.json") if word == "@" else word for word in words]
     assert says(capsys, by_hand.main, "nowhere", *words)[0] == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_was_killed_before_its_first_table_left_an_empty_gradebook(tmp_path, capsys):
+    """An empty file is damage only where there was more."""
+    (tmp_path / NAME).touch()
+    assert "nothing was graded yet" in says(capsys, by_hand.main, tmp_path, "show")[1]
+    (tmp_path / NAME).write_bytes(b"")
+    (tmp_path / "by_hand.json").write_text("{}")
+    assert "restore" in says(capsys, by_hand.main, tmp_path, "show")[1]
 
 
 FOREIGN = {

@@ -113,6 +113,11 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help=f"JupyterLab's port, 1024 to 65535 (default: the first free one from {FIRST_PORT})",
     )
+    parser.add_argument(
+        "--copy-only",
+        action="store_true",
+        help="copy the notebooks and open nothing: for VS Code, Colab or a hub; needs no JupyterLab",
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser; print the address")
     parser.add_argument("--version", action="version", version=f"autograd_lab {__version__}")
     return parser
@@ -144,13 +149,14 @@ def _run_command(name: str, argv: list[str]) -> int:
 
 
 def _open_lab(options: argparse.Namespace) -> int:
-    if importlib.util.find_spec("jupyterlab") is None:
+    if importlib.util.find_spec("jupyterlab") is None and not options.copy_only:
         raise CannotStartError(
             "JupyterLab is not installed.",
             f"this Python ({sys.executable}) has no package `jupyterlab`.",
-            f"run: {sys.executable} -m pip install jupyterlab",
+            f"run: {sys.executable} -m pip install jupyterlab\n"
+            "              or, to work in another program, copy the notebooks only: autograd-lab --copy-only",
         )
-    port = _check_port(options.port) if options.port is not None else _free_port()
+    port = _port(options)
     work = _prepare_folder(DEFAULT_DIR if options.dir is None else Path(options.dir))
     root = course_root()
     try:
@@ -162,7 +168,16 @@ def _open_lab(options: argparse.Namespace) -> int:
             "free some space or repair the folder, or choose another one: autograd-lab --dir FOLDER",
         ) from error
     print(describe(report, work), flush=True)
+    if port is None:
+        return 0
     return _run_jupyter(work, port, may_move=options.port is None, browser=not options.no_browser)
+
+
+def _port(options: argparse.Namespace) -> int | None:
+    """The port to open JupyterLab on, or None if it is not to be opened."""
+    if options.copy_only:
+        return None
+    return _check_port(options.port) if options.port is not None else _free_port()
 
 
 def describe(report: Delivery, work: Path) -> str:

@@ -42,9 +42,9 @@ class Call:
         made = {}
         for name, value in self.inputs.items():
             array = np.asarray(value)
-            made[name] = torch.tensor(array.tolist(), dtype=getattr(torch, str(array.dtype))).reshape(
-                array.shape
-            )
+            own = not isinstance(value, np.ndarray) and array.dtype == np.intp  # in WebAssembly int32
+            dtype = torch.int64 if own else getattr(torch, str(array.dtype))
+            made[name] = torch.tensor(array.tolist(), dtype=dtype).reshape(array.shape)
             if array.dtype.kind == "f" and name.islower():
                 made[name].requires_grad_()
         return made

@@ -363,7 +363,18 @@ def test_the_source_checkout_is_no_working_folder(capsys, no_jupyter):
 
 def test_no_jupyterlab_is_said(capsys, no_jupyter, work, monkeypatch):
     monkeypatch.setattr(cli.importlib.util, "find_spec", lambda name: None)
-    assert f"{sys.executable} -m pip install jupyterlab" in refused(capsys, "--dir", work)
+    said = refused(capsys, "--dir", work)
+    assert f"{sys.executable} -m pip install jupyterlab" in said
+    assert "autograd-lab --copy-only" in said
+
+
+def test_the_notebooks_are_copied_without_jupyterlab(capsys, course, work, monkeypatch):
+    monkeypatch.setattr(cli, "course_root", lambda: course)
+    monkeypatch.setattr(cli.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(cli, "_run_jupyter", lambda *_, **__: pytest.fail("it was opened"))
+    assert cli.main(["--dir", str(work), "--copy-only"]) == 0
+    assert (work / "notebooks/00_start_here.ipynb").is_file()
+    assert "Copied" in capsys.readouterr().out
 
 
 def test_the_folder_is_made_in_the_home_folder_by_default(capsys, no_jupyter, tmp_path, monkeypatch):

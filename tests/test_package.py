@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import autograd_lab
 from autograd_lab._version import __version__
@@ -51,11 +52,28 @@ def project() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+def required(platform: str, *extras: str) -> list[Requirement]:
+    """What an installation on that platform requires."""
+    texts = [
+        *project()["dependencies"],
+        *(text for e in extras for text in project()["optional-dependencies"][e]),
+    ]
+    requirements = map(Requirement, texts)
+    return [r for r in requirements if not r.marker or r.marker.evaluate({"sys_platform": platform})]
+
+
+def test_webassembly_needs_no_jupyterlab():
+    """A page in a browser holds the notebooks there, and its matplotlib is that of Pyodide."""
+    here, there = ({r.name: str(r.specifier) for r in required(p)} for p in ("linux", "emscripten"))
+    assert here.pop("jupyterlab")
+    assert (here.pop("matplotlib"), there.pop("matplotlib")) == (">=3.9", ">=3.8")
+    assert here == there
+
+
 def test_environment_yml_has_the_requirements_of_pyproject():
     wanted = {f"python{project()['requires-python']}", "pip"}
-    for requirement in [*project()["dependencies"], *project()["optional-dependencies"]["test"]]:
-        name = re.match(r"[\w-]+", requirement)[0]
-        wanted.add(requirement.replace(name, CONDA_NAMES.get(name, name), 1))
+    for requirement in required(sys.platform, "test"):
+        wanted.add(f"{CONDA_NAMES.get(requirement.name, requirement.name)}{requirement.specifier}")
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
     assert "channels:\n  - conda-forge\ndependencies:" in text
     listed = re.findall(r"^  - ([^\s#]+)(?:  #.*)?$", text.partition("dependencies:")[2], flags=re.MULTILINE)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..torchlike.dtypes import NARROW, as_places
 from ..torchlike.ops.rule import KERNELS, RULES
 from ..torchlike.ops.slicing import at
 from ..torchlike.random import DEFAULT, rng_of
@@ -222,7 +223,7 @@ def statements(
     if step.how == "put":
         return _put(step, names, outs, dead, constant)
     if step.how == "view" and step.args[0] == "take":
-        return [f"{outs[0]} = {names[0]}.take({constant(f'at_{outs[0]}', step.args[1])})"]
+        return [f"{outs[0]} = {names[0]}.take({constant(f'at_{outs[0]}', as_places(step.args[1]))})"]
     if step.rule in PUT_INTO_ZEROS and step.how == "call":
         where = PUT_INTO_ZEROS[step.rule](*step.args)[:-1]  # without the dots that keep it a view
         return [
@@ -311,7 +312,8 @@ def _plain_nll(step: Step) -> bool:
 def _places(step: Step, target: str, constant: Constant) -> str:
     """The line that computes the flat positions of the target classes in the matrix."""
     n, classes = step.inputs[0].shape  # type: ignore[union-attr]
-    return f"places = {target} + {constant(f'starts{n}_{classes}', np.arange(n) * classes)}"
+    places = f"{target} + {constant(f'starts{n}_{classes}', np.arange(n) * classes)}"
+    return f"places = ({places}).astype(np.intp)" if NARROW else f"places = {places}"
 
 
 def _nll(step: Step, names: list[str], outs: list[str], constant: Constant) -> list[str] | None:

@@ -7,17 +7,21 @@ bare `except:` around an endless loop) meets the next one at the first call or j
 A call that waits (a sleep, a lock) ends at once in the main thread of a kernel, on every system but Windows. A single long call
 of C (of NumPy, or `sum` over an endless iterator) cannot be stopped from inside its process: the exception comes when it has
 returned. If Python can still run, the student is told so, and to interrupt or restart the kernel.
+
+WebAssembly has no threads. There Python itself asks for the time, before each line that is not the package's own.
 """
 
 from __future__ import annotations
 
 import ctypes
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 AGAIN = 0.05  # seconds until the exception is raised once more
@@ -34,6 +38,8 @@ class StillRunning(BaseException):
 
 def within(seconds: float, call: Callable[[], Any]) -> Any:
     """The result of `call()`. Raises StillRunning if it takes longer than `seconds`; a single long call of C takes as long as it takes."""
+    if sys.platform == "emscripten":
+        return _within_lines(seconds, call)
     alarm = _Alarm(seconds)
     try:
         alarm.start()
@@ -46,6 +52,31 @@ def within(seconds: float, call: Callable[[], Any]) -> Any:
             alarm.stop()
         finally:
             alarm.stop()
+
+
+PACKAGE = str(Path(__file__).parents[1])
+
+
+def _within_lines(seconds: float, call: Callable[[], Any]) -> Any:
+    """`within`, where no thread can wait beside the code; needs Python 3.12."""
+    monitoring: Any = vars(sys)["monitoring"]  # mypy checks for 3.11
+    end, tool, lines = time.monotonic() + seconds, monitoring.PROFILER_ID + 1, monitoring.events.LINE
+
+    def ask(code: CodeType, line: int) -> Any:
+        if code.co_filename.startswith(PACKAGE):
+            return monitoring.DISABLE  # this line is not asked about again
+        if time.monotonic() > end:
+            raise StillRunning  # at each further line as well: a bare `except:` catches one
+        return None
+
+    monitoring.use_tool_id(tool, "autograd_lab")
+    monitoring.register_callback(tool, lines, ask)
+    monitoring.set_events(tool, lines)
+    try:
+        return call()
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.free_tool_id(tool)
 
 
 class _Alarm(threading.Thread):

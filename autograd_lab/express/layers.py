@@ -14,6 +14,7 @@ from ..torchlike.autograd.node import count_down, save
 from ..torchlike.autograd.saved import FREED
 from ..torchlike.autograd.variable import INFERENCE, NO_EDGE, accumulator_of, find_edge, new, wrap
 from ..torchlike.autograd.views import DEFAULT, ViewMeta
+from ..torchlike.dtypes import as_places
 from ..torchlike.ops import losses, numerics
 from ..torchlike.ops.products import AddmmBackward0, check_addmm
 from ..torchlike.ops.reductions import LogSoftmaxBackward0
@@ -192,7 +193,7 @@ class CrossEntropy(Fused):
         to_x *= g
         classes = to_x.shape[1]
         if classes <= numerics.FEW:  # taking rows is faster than finding single elements
-            right = numerics.identity(classes, to_x.dtype).take(target, 0)
+            right = numerics.identity(classes, to_x.dtype).take(as_places(target), 0)
             right *= g
             to_x -= right
         else:

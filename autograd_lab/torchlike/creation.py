@@ -14,6 +14,7 @@ from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import (
     ALL,
     Defaults,
+    as_int64,
     can_cast,
     dtype_of_number,
     fill_value_as,
@@ -120,7 +121,7 @@ def _from_python(data, dtype):
             raise TypeError("new(): self-referential lists are incompatible") from None
         raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
     try:
-        array = np.array(data)
+        array = as_int64(np.array(data))
     except ValueError:
         _explain_ragged(data)
         raise
@@ -602,7 +603,7 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
     if n >= 2**63:
         raise RuntimeError("invalid size, possible overflow?")
     if dtype.kind != "f":
-        return leaf((int(start) + int(step) * np.arange(n)).astype(dtype), requires_grad)
+        return leaf((int(start) + int(step) * np.arange(n, dtype=np.int64)).astype(dtype), requires_grad)
     return leaf(_steps(start, step, n, dtype), requires_grad)
 
 

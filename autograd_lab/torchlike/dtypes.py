@@ -149,7 +149,7 @@ def to_dtype(d, name="to"):
     found = None
     if not isinstance(d, str) and not (isinstance(d, type) and issubclass(d, np.generic)):
         with contextlib.suppress(TypeError):
-            found = ALL.get(np.dtype(d))
+            found = ALL.get(np.dtype(np.int64 if d is int else d))
     if found is None:
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(d).__name__}")
     return found
@@ -217,6 +217,20 @@ def dtype_of_number(n):
     if isinstance(n, bool):
         return bool_
     return int64 if isinstance(n, int) else Defaults.dtype
+
+
+NARROW = np.dtype(np.intp).itemsize < 8
+"""Whether NumPy counts with 32 bits here, as in WebAssembly, while positions and integers of tensors have 64."""
+
+
+def as_places(index):
+    """An array of positions as `take`, `put`, `repeat`, `bincount` and `reduceat` want it: where NARROW, they refuse int64."""
+    return index.astype(np.intp) if NARROW else index
+
+
+def as_int64(numbers):
+    """An array that NumPy made of Python's numbers, or by counting, as the data of a tensor: where NARROW, its integers are int32."""
+    return numbers.astype(np.int64) if NARROW and numbers.dtype == np.intp else numbers
 
 
 def can_cast(from_, to):

@@ -8,6 +8,7 @@ and offset select the same elements in it.
 import numpy as np
 
 from ...core.array_or_tensor import zeros
+from ..dtypes import as_int64, as_places
 from .variable import Variable, wrap
 
 # -- elements that share places -----------------------------------------------------------------------
@@ -192,7 +193,7 @@ def added(memory, size, stride, offset, g):
     """`memory` with `g` added at that geometry, where several elements may have the same address."""
     where = seen(np.arange(memory.shape[0]), size, stride, offset).reshape(-1)
     if isinstance(memory, Variable):
-        return memory.index_add_(0, wrap(where), g.reshape(-1))
+        return memory.index_add_(0, wrap(as_int64(where)), g.reshape(-1))
     np.add.at(memory, where, g.reshape(-1))
     return memory
 
@@ -200,7 +201,7 @@ def added(memory, size, stride, offset, g):
 def shared_out(memory, size, stride, offset):
     """`memory` with each number divided by the count of elements that a tensor of that geometry has at its address."""
     where = seen(np.arange(memory.shape[0]), size, stride, offset).reshape(-1)
-    count = np.bincount(where, minlength=memory.shape[0]).clip(1)
+    count = np.bincount(as_places(where), minlength=memory.shape[0]).clip(1)
     if isinstance(memory, Variable):
         return memory.div_(wrap(count.astype(memory._data.dtype)))
     memory /= count

@@ -7,6 +7,7 @@ import numpy as np
 from ...core import node as core
 from ...core.node import FREED, LEAVES, Node, save
 from ...core.seams import CLASSES, DOORS, extend
+from ..dtypes import as_int64
 from ..layout import check_layouts
 from . import collector
 from .errors import FREED_TEXT, modified_text
@@ -60,7 +61,7 @@ def read_value(node, i, one):
     if isinstance(one, Variable):
         node.check_version(i, one)
         return node.restore(i, one)
-    return wrap(np.asarray(one)[()]) if isinstance(one, (int, float)) else one
+    return wrap(as_int64(np.asarray(one))[()]) if isinstance(one, (int, float)) else one
 
 
 def check_version(node, i, t):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..autograd.variable import Variable, wrap
+from ..dtypes import as_places
 from . import array_or_tensor as both
 from .embedding import EmbeddingDenseBackwardBackward0
 from .general import GeneralRule, call
@@ -70,7 +71,7 @@ class EmbeddingBagBackward0(GeneralRule):
             if mode == MEAN:
                 shares = shares / np.maximum(sizes, 1)[bag].astype(shares.dtype)
             if by_frequency and len(index):
-                shares = shares / np.bincount(index)[index].astype(shares.dtype)
+                shares = shares / np.bincount(as_places(index))[index].astype(shares.dtype)
             each = each * both.constant(shares[:, None], g)
             if p is not None:
                 each = each * p.reshape((-1, 1))
@@ -158,7 +159,7 @@ def embedding_bag(
     if not starts.size:  # no bags: nothing is looked up
         index, bag = index[:0], bag[:0]
         indices = wrap(index)
-    sizes = np.bincount(bag[index != padding], minlength=len(starts)).astype(index.dtype)
+    sizes = np.bincount(as_places(bag[index != padding]), minlength=len(starts)).astype(index.dtype)
     winners = _winners(w, index, bag, padding, len(starts)) if mode == MAX else sizes
     if mode == SUM and padding_idx is None:
         winners = np.zeros_like(sizes)  # PyTorch counts the bags only where it needs to

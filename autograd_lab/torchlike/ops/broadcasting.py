@@ -11,7 +11,7 @@ from ..autograd.metadata import cast
 from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.record import apply, apply_inplace, record_all
 from ..autograd.variable import Variable, wrap
-from ..dtypes import float64, meet, number_as
+from ..dtypes import as_int64, float64, meet, number_as
 from ..world.warning import warn_once
 from . import array_or_tensor as both
 from . import numerics
@@ -261,7 +261,7 @@ def where(condition, input=None, other=None):
         if WATCHERS:
             watcher().looked(condition, "where")
         found = np.nonzero(np.atleast_1d(condition._data))
-        return tuple([constant_result((condition,), places, "where") for places in found])
+        return tuple([constant_result((condition,), as_int64(places), "where") for places in found])
     if condition._data.dtype == np.uint8:
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "

@@ -14,7 +14,7 @@ from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
-from ..dtypes import Defaults, promote_np
+from ..dtypes import Defaults, as_places, promote_np
 from ..layout import channels, contiguous_format, like, rows
 from ..world.warning import warn_once
 from . import array_or_tensor as both
@@ -438,7 +438,7 @@ def _repeated_places(repeats):
         raise not_for(repeats.dtype, "repeat_interleave_cpu")
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
-    return np.repeat(np.arange(len(repeats)), repeats)
+    return np.repeat(np.arange(len(repeats), dtype=np.int64), as_places(repeats))
 
 
 class FlipBackward0(ShapeRule):

@@ -849,7 +849,7 @@ class UpsampleNearestBackward0(_Resized):
         for i, (n, m) in enumerate(zip(input._data.shape[2:], size, strict=True)):
             if exact or factors is not None:
                 step = 1 / factors[i] if factors is not None else n / m
-                nearest = np.floor((np.arange(m) + 0.5 * exact) * np.float32(step)).astype(np.int64)
+                nearest = np.floor((np.arange(m) + 0.5 * exact) * np.float32(step)).astype(np.intp)
                 where = where.take(np.minimum(nearest, n - 1), axis=2 + i)
             else:
                 where = where.take(np.arange(m) * n // m, axis=2 + i)

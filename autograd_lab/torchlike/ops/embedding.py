@@ -8,6 +8,7 @@ from ..autograd.modes import WATCHERS, watcher
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
+from ..dtypes import as_places
 from ..random import memory_order, rng_of
 from . import array_or_tensor as both
 from .comparison import constant_result
@@ -40,7 +41,10 @@ class EmbeddingBackward0(Rule):
         index = both.array_of(index)
         if by_frequency:
             g = g * both.constant(
-                (1 / np.bincount(index.reshape(-1))[index][..., None]).astype(both.array_of(g).dtype), g
+                (1 / np.bincount(as_places(index.reshape(-1)))[index][..., None]).astype(
+                    both.array_of(g).dtype
+                ),
+                g,
             )
         return both.run(EmbeddingDenseBackwardBackward0, (g,), index, padding, rows)
 

@@ -16,7 +16,7 @@ from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
 from ..autograd.views import check_writable
 from ..creation import follow
-from ..dtypes import ALL, number_as
+from ..dtypes import ALL, as_places, number_as
 from ..layout import like, rows
 from ..world.warning import warn, warn_once
 from . import array_or_tensor as both
@@ -36,7 +36,7 @@ def along(index, dim, shape):
     if not index.ndim:
         return (index,)
     if not index.size:  # may have any number of dims, and any type
-        return (index.astype(np.intp),) * len(shape)
+        return (as_places(index),) * len(shape)
     n = index.ndim
     places = [np.arange(k).reshape((k,) + (1,) * (n - 1 - d)) for d, k in enumerate(index.shape)]
     places[dim % n] = index
@@ -151,7 +151,7 @@ class IndexSelectBackward0(ShapeRule):
     keeps = ("dim", "self_sym_sizes")
 
     def forward(x, index, dim):
-        return x.take(index.reshape(-1), axis=dim) if x.ndim else np.array(x)
+        return x.take(as_places(index.reshape(-1)), axis=dim) if x.ndim else np.array(x)
 
     def vjp(self, g, index):
         dim, shape = self.args
@@ -905,7 +905,7 @@ class TakeBackward0(ShapeRule):
     saves = ("self", "index")
 
     def forward(x, index):
-        return x.take(index)
+        return x.take(as_places(index))
 
     def vjp(self, g, x, index):
         if isinstance(g, Variable):
@@ -946,7 +946,7 @@ class PutBackward0(ShapeRule):
             to_self = g if accumulate else METHODS["put"](g, index, both.zeros(index.shape, g), False)
             return to_self, METHODS["take"](g, index).reshape(source.shape) if self.needs(1) else None
         to_self = g if accumulate else PutBackward0.forward(g, np.zeros(index.shape, g.dtype), index, False)
-        return to_self, g.take(index).reshape(source.shape) if self.needs(1) else None
+        return to_self, g.take(as_places(index)).reshape(source.shape) if self.needs(1) else None
 
 
 def _flat_bounds(input, index):

@@ -17,14 +17,14 @@ from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.saved import FREED
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import check_writable
-from ..dtypes import ALL, fill_value_as
+from ..dtypes import ALL, as_places, fill_value_as
 from ..world.warning import warn
 from . import array_or_tensor as both
 from .rule import METHODS, function, method
 from .shapes import ALL_OF, ShapeRule, unsqueeze
 from .slicing import AliasBackward0, SelectBackward0, SliceBackward0
 
-INDEX_TYPES = {np.dtype(t).num for t in (np.int64, np.longlong, np.int32, np.bool_)}
+INDEX_TYPES = {np.dtype(t).num for t in (np.int64, np.longlong, np.int32, np.intc, np.long, np.bool_)}
 LAST = 2**63 - 1  # the end of an open slice, as PyTorch stores it
 
 # -- x[...] -------------------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def numpy_index(pattern, indices):
 def picked(x, index):
     """x[index] as a new row-major array."""
     if len(index) == 1 and index[0].dtype.kind != "b":
-        return x.take(index[0], axis=0)
+        return x.take(as_places(index[0]), axis=0)
     y = x[index]
     return np.ascontiguousarray(y).reshape(-1).reshape(y.shape) if y.ndim else y
 

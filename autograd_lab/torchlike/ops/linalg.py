@@ -6,6 +6,7 @@ with the recorded `solve` of this page, so that it can be differentiated again.
 """
 
 import math
+import sys
 
 import numpy as np
 
@@ -233,6 +234,17 @@ def logdet(input):
 # -- inverses and solving -----------------------------------------------------------------------------
 
 
+def _inverted(fn, a, *b):
+    """NumPy's `inv` or `solve`. Raises its LinAlgError if a matrix of `a` is singular.
+
+    NumPy reads that from the processor's floating-point flags. WebAssembly has none: there it returns nan, and raises nothing.
+    """
+    out = fn(a, *b)
+    if sys.platform == "emscripten" and np.isnan(out).any() and zero_pivots(packed_lu(a)[0]).any():
+        raise np.linalg.LinAlgError("Singular matrix")
+    return out
+
+
 class LinalgInvExBackward0(Rule):
     """Inverse.
 
@@ -246,7 +258,7 @@ class LinalgInvExBackward0(Rule):
 
     def forward(a, name):
         try:
-            return np.linalg.inv(a)
+            return _inverted(np.linalg.inv, a)
         except np.linalg.LinAlgError:
             if name and zero_pivots(packed_lu(a)[0]).any():
                 raise LinAlgError(_singular(name, a)) from None
@@ -284,7 +296,7 @@ def zero_pivots(packed):
 def _singular_flags(a):
     """`zero_pivots` for matrices that NumPy cannot invert, zeros for the others."""
     try:
-        np.linalg.inv(a)
+        _inverted(np.linalg.inv, a)
     except np.linalg.LinAlgError:
         return zero_pivots(packed_lu(a)[0])
     return np.zeros(a.shape[:-2], np.int32)[()]
@@ -337,7 +349,7 @@ class LinalgSolveExBackward0(_Factored):
             b = b[..., None]
         a, b = (a, b) if left else (T(a), T(b))
         try:
-            x = np.linalg.solve(a, b)
+            x = _inverted(np.linalg.solve, a, b)
         except np.linalg.LinAlgError:
             if name:
                 which, _ = first_flag(_singular_flags(a))
@@ -1185,6 +1197,8 @@ class LinalgSvdBackward0(Rule):
     def forward(a, full, _k):
         try:
             u, s, vh = np.linalg.svd(a, full)
+            if sys.platform == "emscripten" and np.isnan(s).any():  # no flags there either: see _inverted
+                raise np.linalg.LinAlgError
         except np.linalg.LinAlgError:
             raise LinAlgError(
                 "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
@@ -1373,7 +1387,7 @@ class TraceBackward0(Rule):
     def vjp(self, g):
         n, m = shape = self.args[0]
         if isinstance(g, Variable):
-            diagonal = wrap(np.arange(min(n, m)) * (m + 1))
+            diagonal = wrap(np.arange(min(n, m), dtype=np.int64) * (m + 1))
             return both.zeros((n * m,), g).index_fill(0, diagonal, g).reshape(shape)
         return g * np.eye(n, m, dtype=g.dtype)
 

@@ -15,6 +15,7 @@ from ..autograd.modes import THREAD
 from ..autograd.record import record
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..creation import follow
+from ..dtypes import as_places
 from . import activations
 from . import array_or_tensor as both
 from .comparison import NoDerivative
@@ -284,7 +285,7 @@ def largest(target):
 
 
 def plain_forward(x, target, divisor):
-    right = x.take(starts(*x.shape) + target)
+    right = x.take(as_places(starts(*x.shape) + target))
     return (0 - sum_rows(right)) / divisor  # not -0 for a loss of 0
 
 

@@ -354,7 +354,7 @@ def _counts(size, out, kernel, stride, padding, include_pad, divisor):
     """The divisor of each window's sum, as an array of shape `out`."""
     if divisor is not None:
         return np.full(out, divisor)
-    counts = np.ones((1,) * len(out), int)
+    counts = np.ones((1,) * len(out), np.int64)
     for i, (n, o, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
         start = np.arange(o) * s - p
         end = np.minimum(start + k, n + p)
@@ -709,7 +709,7 @@ def _starts(u, size, kernel, out):
     if out > 1:
         step = u.dtype.type(size - kernel) / u.dtype.type(out - 1)
         first = np.arange(out - 1, dtype=u.dtype)
-        starts[:, :-1] = ((first + u[:, None]) * step).astype(int) - (u[:, None] * step).astype(int)
+        starts[:, :-1] = ((first + u[:, None]) * step).astype(np.int64) - (u[:, None] * step).astype(np.int64)
     return starts
 
 

@@ -471,7 +471,9 @@ def _evenly(g, x, y):
     hits = np.isnan(x) if y != y else x == y
     count = np.count_nonzero(hits)
     if isinstance(g, Variable):
-        return both.zeros(x.shape, g).masked_fill(wrap(np.asarray(hits)), g / wrap(np.asarray(count)))
+        return both.zeros(x.shape, g).masked_fill(
+            wrap(np.asarray(hits)), g / wrap(np.asarray(count, np.int64))
+        )
     return g / int(count) * hits.astype(x.dtype)
 
 
@@ -656,7 +658,7 @@ def _share(g, x, y, dims, keepdim):
         if not keepdim:  # as in PyTorch: no dims means all, but then none is put back
             kept = [1 if d in over else n for d, n in enumerate(shape)] or [1]
             g = g.reshape(g.shape if dims is None or dims == () else kept)
-        return g / wrap(np.asarray(count)) * wrap(np.asarray(hits))
+        return g / wrap(np.asarray(count, np.int64)) * wrap(np.asarray(hits))
     return spread(g, shape, dims, keepdim) * (hits / count).astype(x.dtype)
 
 

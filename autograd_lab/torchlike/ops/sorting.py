@@ -10,6 +10,7 @@ from ..autograd.modes import THREAD
 from ..autograd.record import apply, record_all
 from ..autograd.variable import Variable, wrap
 from ..creation import FACTORIES, follow
+from ..dtypes import as_places
 from ..interface.words import take_numpy_words
 from ..layout import like
 from ..world.warning import warn_once
@@ -574,7 +575,7 @@ def bincount(input, weights=None, minlength=0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._data.shape != x.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    counts = np.bincount(x, None if weights is None else weights._data, minlength)
+    counts = np.bincount(as_places(x), None if weights is None else weights._data, minlength)
     dtype = (
         np.int64
         if weights is None

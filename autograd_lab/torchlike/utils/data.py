@@ -13,7 +13,7 @@ import numpy as np
 
 from ..autograd.variable import Registry, Variable, wrap
 from ..creation import as_tensor
-from ..dtypes import Defaults, float64
+from ..dtypes import Defaults, as_int64, float64
 from ..random import DEFAULT, Generator, rng_of
 from ..world.missing import NO_PROCESS_GROUP, finder
 
@@ -664,7 +664,7 @@ def default_collate(batch):
         return wrap(np.array(batch, dtype=np.float64))
     if isinstance(first, int):
         numbers = np.array(batch)
-        return wrap(numbers.astype(Defaults.np) if numbers.dtype.kind == "f" else numbers)
+        return wrap(numbers.astype(Defaults.np) if numbers.dtype.kind == "f" else as_int64(numbers))
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):

@@ -58,7 +58,7 @@ def told_of(torch, call):
     wanted = [t for t in inputs.values() if t.requires_grad]
     results = [t for t in tensors_in(made) if t.requires_grad]
     if results and wanted:
-        ones = [torch.ones_like(t) for t in results]
+        ones = [torch.ones_like(t).requires_grad_() for t in results]  # so that every step of a VJP is a node
         try:
             twice = torch.autograd.grad(results, wanted, ones, create_graph=True, allow_unused=True)
             told += map(saved, nodes_behind(*[t.grad_fn for t in twice if t is not None]))

@@ -36,7 +36,7 @@ def along(index, dim, shape):
     if not index.ndim:
         return (index,)
     if not index.size:  # may have any number of dims, and any type
-        return (as_places(index),) * len(shape)
+        return (index.astype(np.intp),) * len(shape)
     n = index.ndim
     places = [np.arange(k).reshape((k,) + (1,) * (n - 1 - d)) for d, k in enumerate(index.shape)]
     places[dim % n] = index

@@ -20,7 +20,7 @@ import autograd_lab
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-NODE, PYODIDE = shutil.which("node"), os.environ.get("PYODIDE")
+NODE, PYODIDE = shutil.which("node"), os.environ.get("PYODIDE_FOLDER")
 PACKAGES = ("networkx", "ipywidgets", "anywidget", "comm", "psygnal", "typing_extensions")
 """What the course needs and Pyodide has not: those of this environment, which are Python alone or do without the rest."""
 
@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.skipif(NODE is None, reason="needs Node.js"),
     pytest.mark.skipif(
         PYODIDE is None,
-        reason="needs Pyodide: set PYODIDE to its folder; tests/webassembly/pyodide.txt says where to get it",
+        reason="needs Pyodide: set PYODIDE_FOLDER to it; tests/webassembly/pyodide.txt says where to get it",
     ),
 ]
 

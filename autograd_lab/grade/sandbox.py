@@ -361,11 +361,11 @@ def join_cgroups(limits: Limits, kinds: set[str]) -> dict[str, Path]:
         wanted = kinds & controllers - joined.keys()
         if not wanted or not os.access(parent, os.W_OK):
             continue
-        for old in parent.glob(
-            "autograd-lab-*"
-        ):  # left by graders that were killed; a group in use cannot be removed
-            with contextlib.suppress(OSError):
-                old.rmdir()
+        for old in parent.glob("autograd-lab-*"):  # left by graders that were killed
+            # A group in use cannot be removed, but one that another grader has just made is not in use yet.
+            if not Path("/proc", old.name.rpartition("-")[2]).exists():
+                with contextlib.suppress(OSError):
+                    old.rmdir()
         group = parent / f"autograd-lab-{os.getpid()}"
         try:
             group.mkdir()

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 import tiny
 
+from autograd_lab.grade import sandbox
 from autograd_lab.grade.engine import Engine
 from autograd_lab.grade.model import Limits
 from autograd_lab.grade.sandbox import ROOM, SandboxError, libraries, means, refusal
@@ -501,3 +502,13 @@ def main(words):
 
 if __name__ == "__main__":
     main(sys.argv[1:])
+
+
+def test_a_group_that_another_grader_has_just_made_stays(tmp_path, monkeypatch):
+    """Two that start at once: each clears what killed ones have left, and a new group is as empty as those."""
+    monkeypatch.setattr(sandbox, "_cgroup_folders", lambda: [({"pids"}, tmp_path, False)])
+    theirs, dead = tmp_path / f"autograd-lab-{os.getppid()}", tmp_path / "autograd-lab-99999999"
+    theirs.mkdir()
+    dead.mkdir()
+    own = sandbox.join_cgroups(Limits(), {"pids"})["pids"]
+    assert {path.name for path in tmp_path.iterdir()} == {theirs.name, own.name}

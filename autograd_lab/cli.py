@@ -367,19 +367,19 @@ def _own_jupyter_settings() -> Iterator[dict[str, str]]:
     Outside a virtual environment Jupyter prefers a kernel "python3" in the user's folder, which may belong to
     a Python that was removed long ago or has no autograd_lab. Folders named in JUPYTER_PATH take precedence over all others.
     """
+    from ipykernel.kernelspec import get_kernel_dict
+
     with tempfile.TemporaryDirectory(prefix="autograd-lab-") as folder:
         kernel = Path(folder) / "kernels" / "python3" / "kernel.json"
         kernel.parent.mkdir(parents=True)
         kernel.write_text(
             json.dumps(
-                {
+                get_kernel_dict()  # with its name: the copies say it, and JupyterLab marks unsaved what says another one
+                | {
                     "argv": [
                         *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
                         "--log-level=ERROR",  # as for the server
-                    ],
-                    "display_name": "Python 3",  # as the notebooks call it
-                    "language": "python",
-                    "metadata": {"debugger": True},
+                    ]
                 }
             ),
             encoding="utf-8",

@@ -1,4 +1,4 @@
-"""What a student sees after typing `autograd-lab`: the first notebook, a kernel that is ready, and nothing over it."""
+"""What a student sees after typing `autograd-lab`: the first notebook as it was delivered, a kernel that is ready, and nothing over it."""
 
 import os
 import re
@@ -38,6 +38,9 @@ def test_the_command_opens_the_first_notebook_ready_to_run(browser, tmp_path):
         page.wait_for_timeout(1000)  # a news notification would come up about now
         assert page.locator(".jp-Dialog").count() == 0
         assert page.locator(".Toastify__toast").count() == 0
+        assert (
+            page.locator(".lm-TabBar-tab.jp-mod-dirty").count() == 0
+        )  # unsaved, though nobody has changed it
         page.context.close()
 
         lab.send_signal(signal.SIGINT)

@@ -7,6 +7,7 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
     autograd-lab build [--check]            for authors: write the notebooks from their text sources
     autograd-lab run train.py [ARGUMENTS]               a program written for PyTorch, on autograd_lab
     autograd-lab slides 04                              for instructors: a notebook as slides
+    autograd-lab site DIR                               the lab as a web site, for people who install nothing
     autograd-lab submit 04                              for students: pack exercises to hand them in
     autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
     autograd-lab feedback RESULTS --to canvas           for instructors: give pages and grades back
@@ -52,6 +53,7 @@ COMMANDS = {
         "autograd_lab.course.slides",
         "for instructors: slides of a notebook, with live steppers and your notes",
     ),
+    "site": ("autograd_lab.site.build", "write the lab as a static web site"),
     "validate": (
         "autograd_lab.grade.validate",
         "run exercises under nbval: which items pass, for students and CI",

@@ -28,6 +28,7 @@ WINGS = {  # each with its folders, and files of the package's root, today's and
     "tracing": ("tracing",),
     "widgets": ("widgets",),
     "course": ("course", "datasets.py", "_resources.py"),
+    "site": ("site",),
     "grade": ("grade",),
     "lab, command, benchmarks": (
         "lab.py",

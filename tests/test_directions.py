@@ -30,6 +30,7 @@ WINGS = {
     "tracing": "tracing",
     "widgets": "widgets",
     "course": "course lab datasets",
+    "site": "site",
     "grade": "grade",
     "commands": "cli __main__ bench",
 }
@@ -48,8 +49,9 @@ MAY_IMPORT = {
     "tracing": (*ENGINE, "compiler"),
     "widgets": (*ENGINE, "compiler", "tracing"),
     "course": (*LIBRARY, "tracing", "widgets"),
+    "site": (*LIBRARY, "tracing", "widgets", "course"),
     "grade": (*LIBRARY, "tracing", "widgets", "course"),
-    "commands": (*LIBRARY, "tracing", "widgets", "course", "grade"),
+    "commands": (*LIBRARY, "tracing", "widgets", "course", "grade", "site"),
 }
 """What the files of a wing may import beside their own. `express` is missing everywhere: see LOADS_EXPRESS."""
 

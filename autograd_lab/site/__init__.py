@@ -1,0 +1,5 @@
+"""`autograd-lab site DIR`: the lab as a static web site, for people who install nothing.
+
+build.py writes the site: each part, listed there, adds its pages with one function `add(site, options)`.
+pages.py has what they share: the site as a dict of files, the frame around a page, and the check of all links.
+"""

@@ -1,0 +1,95 @@
+"""`autograd-lab site DIR`: write the static site into a folder. It needs no network, and the same checkout gives the same bytes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograd_lab.course import build as course
+
+from .pages import ASSETS, Site
+
+
+class CannotBuildError(Exception):
+    """The site cannot be written; the message says what happened, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was told."""
+
+    root: Path
+    """The checkout: the folder that holds notebooks/."""
+
+
+PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {}
+"""The parts by their first page, such as "rules/index.html": what links call it, and what adds its pages to the site."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the site; 0 if all is well, 2 with a reason on stderr if not."""
+    asked = _parser().parse_args(argv)
+    try:
+        options = Options(course.find_root(asked.root))
+        site = build(options)
+        if broken := site.broken_links():
+            raise CannotBuildError("links that lead nowhere:\n  " + "\n  ".join(broken))
+        _clear(asked.folder)
+        site.add(MARK, "".join(f"{path}\n" for path in sorted(site.files)))
+        site.write(asked.folder)
+    except (CannotBuildError, FileNotFoundError, FileExistsError, PermissionError) as problem:
+        print(f"autograd-lab site: {problem}", file=sys.stderr)
+        return 2
+    size = sum(map(len, site.files.values()))
+    print(f"{asked.folder}: {len(site.files)} files, {size / 1e6:.1f} MB")
+    print(f"To look at it: python -m http.server --directory {asked.folder}")
+    return 0
+
+
+def build(options: Options) -> Site:
+    """The site as a dict of files."""
+    site = Site({place: name for place, (name, _) in PARTS.items()})
+    for asset in sorted(ASSETS.glob("site.*")):
+        site.add(f"assets/{asset.name}", asset.read_bytes())
+    for name, add in PARTS.values():
+        began = time.perf_counter()
+        add(site, options)
+        print(f"{name}: {time.perf_counter() - began:.1f} s", flush=True)
+    return site
+
+
+MARK = ".autograd-lab-site"
+"""A file that says that a folder was written by this command, and may be written anew."""
+
+
+def _clear(folder: Path) -> None:
+    """Remove an earlier site. Raises FileExistsError if there is something else in the folder."""
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; name a folder for the site")
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / MARK).is_file():
+            raise FileExistsError(
+                f"{folder} holds something that is no site of this command's, and would be lost: name an empty or a new folder"
+            )
+        for path in (folder / MARK).read_text(encoding="utf-8").splitlines():
+            (folder / path).unlink(missing_ok=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab site",
+        description="Write the lab as a static web site, which any host can serve from any folder. Works in a checkout of the project.",
+    )
+    parser.add_argument(
+        "folder", type=Path, metavar="DIR", help="where to; an earlier site there is replaced"
+    )
+    parser.add_argument("--root", type=Path, help="folder that holds notebooks/ (default: here or above)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,11 +11,8 @@ from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from .pages import ASSETS, Site
-
-
-class CannotBuildError(Exception):
-    """The site cannot be written; the message says what happened, why, and what to do."""
+from . import pyodide
+from .pages import ASSETS, CannotBuildError, Site
 
 
 @dataclass(frozen=True)
@@ -24,6 +21,8 @@ class Options:
 
     root: Path
     """The checkout: the folder that holds notebooks/."""
+    pyodide: pyodide.Pyodide | None = None
+    """Python for pages that run programs; None if the command was told of none."""
 
 
 PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {}
@@ -34,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the site; 0 if all is well, 2 with a reason on stderr if not."""
     asked = _parser().parse_args(argv)
     try:
-        options = Options(course.find_root(asked.root))
+        options = Options(course.find_root(asked.root), pyodide.of(asked.pyodide, asked.site))
         site = build(options)
         if broken := site.broken_links():
             raise CannotBuildError("links that lead nowhere:\n  " + "\n  ".join(broken))
@@ -59,6 +58,10 @@ def build(options: Options) -> Site:
         began = time.perf_counter()
         add(site, options)
         print(f"{name}: {time.perf_counter() - began:.1f} s", flush=True)
+    if options.pyodide is not None:
+        options.pyodide.finish(site)
+        if options.pyodide.compiled:
+            print(f"Without bytecode, so that Python begins later: {options.pyodide.compiled}.")
     return site
 
 
@@ -86,6 +89,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "folder", type=Path, metavar="DIR", help="where to; an earlier site there is replaced"
+    )
+    parser.add_argument(
+        "--pyodide",
+        metavar="WHERE",
+        help="Python for the pages that run programs: a folder with Pyodide, of which the site gets copies, or an address where it stays",
+    )
+    parser.add_argument(
+        "--site", metavar="URL", help="the address that the site will have, if Pyodide is at an address"
     )
     parser.add_argument("--root", type=Path, help="folder that holds notebooks/ (default: here or above)")
     return parser

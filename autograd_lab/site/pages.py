@@ -15,6 +15,11 @@ from urllib.parse import unquote, urlsplit
 
 ASSETS = Path(__file__).parent / "assets"
 
+
+class CannotBuildError(Exception):
+    """The site cannot be written; the message says what happened, why, and what to do."""
+
+
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>

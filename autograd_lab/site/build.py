@@ -11,8 +11,8 @@ from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import pyodide
-from .pages import ASSETS, CannotBuildError, Site
+from . import live, pyodide
+from .pages import CannotBuildError, Site
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def build(options: Options) -> Site:
     """The site as a dict of files."""
     site = Site({place: name for place, (name, _) in PARTS.items()})
-    for asset in sorted(ASSETS.glob("site.*")):
-        site.add(f"assets/{asset.name}", asset.read_bytes())
+    site.add_frame()
+    live.add_front_end(site)
     for name, add in PARTS.values():
         began = time.perf_counter()
         add(site, options)

@@ -15,10 +15,15 @@ from urllib.parse import unquote, urlsplit
 
 ASSETS = Path(__file__).parent / "assets"
 
+<<<<<<< HEAD
 
 class CannotBuildError(Exception):
     """The site cannot be written; the message says what happened, why, and what to do."""
 
+=======
+LIVE = "site-live"
+"""The class of an element that becomes a stepper; live.py makes them."""
+>>>>>>> d3ee6375 (Put live steppers into the pages of the web site)
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -28,7 +33,9 @@ _PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="{description}">
 <title>{title}</title>
+<link rel="icon" href="{root}assets/site.svg">
 <link rel="stylesheet" href="{root}assets/site.css">
+<script>{first}</script>
 {head}
 </head>
 <body>
@@ -42,6 +49,14 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
+
+
+# Before anything is drawn: the theme that the reader has chosen, and whether the page was opened as a file, where browsers load no modules.
+_FIRST = """{
+const html = document.documentElement;
+html.classList.toggle("from-disk", location.protocol === "file:");
+try { const theme = localStorage.getItem("autograd-lab-theme"); if (theme) html.dataset.theme = theme; } catch {} // no storage: the system's theme
+}"""
 
 
 @dataclass
@@ -60,14 +75,21 @@ class Site:
         if self.files.setdefault(path, data) != data:
             raise ValueError(f"two parts of the site write {path!r}, and not the same")
 
+    def add_frame(self) -> None:
+        """Put the files into the site that all pages load."""
+        for asset in sorted(ASSETS.glob("site.*")):
+            self.add(f"assets/{asset.name}", asset.read_bytes())
+
     def page(
         self, path: str, title: str, body: str, *, description: str = "", styles: Sequence[str] = (), scripts: Sequence[str] = ()
     ) -> None:  # fmt: skip
         """Put an HTML page into the site, inside the frame that all pages share.
 
         `body` is HTML, whose links are relative to the page. `styles` and `scripts` are paths in the site, such as
-        "assets/stepper.js"; scripts are loaded as modules.
+        "assets/stepper.js"; scripts are loaded as modules. Those of the steppers are added where the body holds one (live.py).
         """
+        if f'class="{LIVE}"' in body:
+            styles, scripts = ("assets/stepper.css", *styles), ("assets/stepper.js", *scripts)
         head = [f'<link rel="stylesheet" href="{self.link(path, style)}">' for style in styles]
         head += [f'<script type="module" src="{self.link(path, script)}"></script>' for script in scripts]
         places = [
@@ -77,7 +99,7 @@ class Site:
         self.add(
             path,
             _PAGE.format(
-                title=escape(title), description=escape(description or title, quote=True), root="../" * path.count("/"),
+                title=escape(title), description=escape(description or title, quote=True), root="../" * path.count("/"), first=_FIRST,
                 head="\n".join(head), places="\n".join(places), body=body,
             ),
         )  # fmt: skip

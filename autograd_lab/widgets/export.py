@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
-from .front import ASSETS, front_end, style
+from .front import ASSETS, front_end, joined, style
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -75,26 +75,35 @@ def page(steppers: Sequence[OnPage], title: str, embedded: bool = False) -> str:
 
 def data_block(stepper: OnPage) -> str:
     """A stepper as data in a page: where it stands, the page's script opens it (inside a fold, when that is unfolded)."""
-    data = json.dumps(_traits(stepper), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return f'<script type="application/json">{data}</script>'
+    return f'<script type="application/json">{as_json(traits(stepper))}</script>'
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Traits as JSON that may stand in a page's script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+@cache
+def widget() -> str:
+    """The front end as the constant WIDGET, and the class Model: what it asks for its traits where there is no kernel."""
+    return re.sub(r"^export default", "const WIDGET =", front_end(), flags=re.M) + joined(("model.js",))
 
 
 @cache
 def script() -> str:
     """The stepper's module and the model it talks to; a page's script may not hold the text "</script"."""
     shim = (ASSETS / "shim.js").read_text(encoding="utf-8")
-    joined = re.sub(r"^export default", "const WIDGET =", front_end(), flags=re.M) + shim
-    return re.sub(r"</(?=script)", r"<\\/", joined, flags=re.I)
+    return re.sub(r"</(?=script)", r"<\\/", widget() + shim, flags=re.I)
 
 
-def _traits(stepper: OnPage) -> dict[str, Any]:
+def traits(stepper: OnPage) -> dict[str, Any]:
     """What the stepper's front end may ask for: its own traits, not those of every widget."""
     from anywidget import AnyWidget
 
     stepper.before_keeping()
     own = set(stepper.traits(sync=True)) - set(AnyWidget.class_traits(sync=True))
-    traits = {name: getattr(stepper, name) for name in sorted(own - {"_esm", "_css", "_anywidget_id"})}
-    return traits | {"_kernel": False}
+    kept = {name: getattr(stepper, name) for name in sorted(own - {"_esm", "_css", "_anywidget_id"})}
+    return kept | {"_kernel": False}
 
 
 def destination(path: str | os.PathLike[str], caller: str, *suffixes: str) -> Path:

@@ -8,7 +8,7 @@ from autograd_lab.site.pages import Site
 
 def site() -> Site:
     made = Site({"index.html": "Start"})
-    made.add("assets/site.css", "")
+    made.add_frame()
     made.page("index.html", "Start", '<a href="rules/a.html#one">a</a>')
     made.page("rules/a.html", "A", '<p id="one"></p><a href="../">back</a><a href="#content">text</a>')
     return made
@@ -31,7 +31,6 @@ def test_a_link_that_leads_nowhere_is_named(link):
 
 def test_two_parts_may_not_write_the_same_file():
     made = site()
-    made.add("assets/site.css", "")
     with pytest.raises(ValueError, match="two parts of the site write 'assets/site.css'"):
         made.add("assets/site.css", "body {}")
 

@@ -112,7 +112,8 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         assert not re.search(r"^import |^export (?!default)", str(bundle), re.M)
     assert {path.name for path in ASSETS.glob("*.js")} == {
         *MODULES,
-        "shim.js",  # for pages alone
+        "model.js",  # for pages alone
+        "shim.js",
         "own.js",  # of lab.step_code, whose bundle is its own
         "opener.js",  # a widget of its own
         "guess.js",  # in the cards of lab.reveal

@@ -1,22 +1,4 @@
-// A page without a kernel: for each stepper, the model that it asks for its traits.
-class Model {
-  constructor(traits) {
-    this.traits = traits;
-    this.listeners = [];
-  }
-  get(name) { return this.traits[name]; }
-  set(name, value) {
-    if (typeof name === "object") { for (const [key, one] of Object.entries(name)) this.set(key, one); return; }
-    if (this.traits[name] === value) return;
-    this.traits[name] = value;
-    for (const [event, call] of [...this.listeners]) if (event === `change:${name}` || event === "change") call();
-  }
-  on(event, call) { this.listeners.push([event, call]); }
-  off(event, call) { this.listeners = this.listeners.filter(([e, c]) => (event && e !== event) || (call && c !== call)); }
-  save_changes() {} // nobody to save them for
-  send() {}
-}
-
+// A page without a kernel: its data blocks become steppers.
 function openStepper(data) {
   const el = document.createElement("div");
   data.replaceWith(el);

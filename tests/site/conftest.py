@@ -1,0 +1,6 @@
+"""The hand-made traces of tests/trace serve here too."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))

@@ -15,15 +15,13 @@ from urllib.parse import unquote, urlsplit
 
 ASSETS = Path(__file__).parent / "assets"
 
-<<<<<<< HEAD
 
 class CannotBuildError(Exception):
     """The site cannot be written; the message says what happened, why, and what to do."""
 
-=======
+
 LIVE = "site-live"
 """The class of an element that becomes a stepper; live.py makes them."""
->>>>>>> d3ee6375 (Put live steppers into the pages of the web site)
 
 _PAGE = """<!doctype html>
 <html lang="en">

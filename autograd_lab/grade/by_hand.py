@@ -174,10 +174,20 @@ def _show(book: Gradebook, options: argparse.Namespace) -> int:
             f"choose one of: {', '.join([*RESULT_STATES, 'overridden', 'late'])}",
         )
     head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    names = policy.names_of(book.setting)
     if options.student or options.item or options.mistake or options.state not in ("", "late"):
-        head = ("student", "item", "points", "of", "state", "")
+        head = ("student", "name", "item", "points", "of", "state", "")
         rows = [
-            (e.student, r.item, f"{e.points(r):g}", f"{r.points:g}", r.state, _about(e, r))
+            (
+                e.student,
+                names.get(e.student, ""),
+                r.item,
+                f"{e.points(r):g}",
+                f"{r.points:g}",
+                r.state,
+                _about(e, r),
+            )
             for e in entries
             for r in e.results
             if options.item in ("", r.item)
@@ -185,14 +195,24 @@ def _show(book: Gradebook, options: argparse.Namespace) -> int:
             and options.mistake.lower() in f"{r.misconception} {r.says}".lower()
         ]
     else:
-        head = ("student", "notebook", "points", "of", "status", "")
+        head = ("student", "name", "notebook", "points", "of", "status", "")
         rows = [
-            (e.student, e.notebook, f"{e.total:g}", f"{e.most:g}", e.status, _days(e.days_late))
+            (
+                e.student,
+                names.get(e.student, ""),
+                e.notebook,
+                f"{e.total:g}",
+                f"{e.most:g}",
+                e.status,
+                _days(e.days_late),
+            )
             for e in entries
         ]
     if not rows:
         print("Nothing in the gradebook is like that.")
         return 0
+    if not names:  # no roster, or one that calls everybody by name
+        head, rows = head[:1] + head[2:], [row[:1] + row[2:] for row in rows]
     _print_table(head, rows)
     for entry in entries if options.student else ():
         for note in [

@@ -41,6 +41,7 @@ from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Answer, Job, Result, Run, Runner
 from .pages import foreign, markdown, plain
+from .policy import names_of
 
 if TYPE_CHECKING:
     from autograd_lab.tracing import Trace
@@ -383,6 +384,8 @@ class Sheet:
     """{item: stepper for the student's own code on the case that failed}."""
     since: Since | None = None
     """The page that the student has, if it says something else."""
+    name: str = ""
+    """The student's, if the gradebook calls them otherwise."""
 
 
 class Prompts:
@@ -435,7 +438,7 @@ def page(sheet: Sheet, course: Course, prompts: Prompts, ballots: Ballots, basis
     total = sum(entry.total for entry in sheet.entries)
     most = sum(entry.most for entry in sheet.entries)
     body = [
-        f'<p class="dim">Feedback</p><h1>{foreign(student, 200)}</h1>',
+        f'<p class="dim">Feedback</p><h1>{pages.who(student, sheet.name, 200)}</h1>',
         f"<p><strong>{pages.number(total)} of {pages.points(most)}</strong></p>",
     ]
     if len(sheet.entries) > 1:
@@ -455,7 +458,7 @@ def page(sheet: Sheet, course: Course, prompts: Prompts, ballots: Ballots, basis
         section, steps = _section(sheet, entry, course, prompts, ballots)
         body.append(section)
         live = live or steps
-    return pages.page(f"Feedback for {student}", "\n".join(body), live=live, basis=basis)
+    return pages.page(f"Feedback for {sheet.name or student}", "\n".join(body), live=live, basis=basis)
 
 
 def _absent(entry: Entry) -> bool:
@@ -753,9 +756,9 @@ def _days(number: int) -> str:
 # --- all pages ----------------------------------------------------------------------------------------
 
 
-def basis(entries: Sequence[Entry], course: Course, before: Since | None = None) -> str:
+def basis(entries: Sequence[Entry], course: Course, before: Since | None = None, name: str = "") -> str:
     """A digest of everything a student's page depends on."""
-    about: list[Any] = [asdict(before)] if before else []
+    about: list[Any] = [name, *([asdict(before)] if before else [])]
     for entry in entries:
         one = asdict(entry)
         for name in ("seconds", "handed_in", "due", "notes", "file"):
@@ -792,12 +795,16 @@ def write(
         students.setdefault(entry.student, []).append(entry)
     returned = book.returned()
     earlier = {student: since(returned.get(student, ()), entries) for student, entries in students.items()}
+    names = names_of(book.setting)
     todo: dict[str, tuple[Path, str]] = {}
     for student, entries in students.items():
-        path, now = page_of(folder, student), basis(entries, course, earlier[student])
+        path = page_of(folder, student)
+        now = basis(entries, course, earlier[student], names.get(student, ""))
         if _basis_of(path) != now:
             todo[student] = path, now
     sheets = {student: _sheet(book, students[student], earlier[student]) for student in todo}
+    for student, sheet in sheets.items():
+        sheet.name = names.get(student, "")
     found = list(_failures(sheets.values(), course))
     step = watch(len({(one.student, one.notebook) for one, _, _ in found}))
     records = record_all(found, course, make_runner, step)

@@ -139,6 +139,12 @@ def foreign(text: Any, most: int = MOST_TEXT) -> str:
     return f"<bdi>{plain(text, most)}</bdi>"
 
 
+def who(student: str, name: str, most: int = MOST_TEXT) -> str:
+    """A student: their name, if it is known, and what the gradebook calls them."""
+    called = foreign(student, most)
+    return f'{foreign(name, most)} <span class="dim">{called}</span>' if name else called
+
+
 def block(code: Any, most: int = MOST_TEXT) -> str:
     """Code or other text whose line breaks are kept."""
     return f'<pre dir="ltr" tabindex="0"><code>{plain(code, most)}</code></pre>'

@@ -56,6 +56,14 @@ class Person:
         both = " ".join(self.known[part] for part in ("first", "last") if part in self.known)
         return both or self.known.get("name", "") or self.student
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Their last and first names; the first is "" if the two cannot be told apart."""
+        if "last" in self.known:
+            return self.known["last"], self.known.get("first", "")
+        last, _, first = self.known.get("name", "").partition(", ")  # as Canvas writes it
+        return last, first
+
 
 class Roster:
     """The students of a class, in the order of the list."""

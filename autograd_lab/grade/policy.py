@@ -381,6 +381,12 @@ def refuse(path: Path, bad: Sequence[str]) -> CannotGradeError:
     )
 
 
+def names_of(setting: Callable[[str, Any], Any]) -> dict[str, str]:
+    """{student: their name}, of those whom the gradebook calls otherwise: by a number or an address."""
+    known = people_of(setting, ())
+    return {person.student: person.name for person in known.people if person.name != person.student}
+
+
 def people_of(setting: Callable[[str, Any], Any], students: Iterable[str]) -> Roster:
     """Whom the gradebook knows, with what the roster said of them."""
     known = setting("people", {})

@@ -26,6 +26,7 @@ from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Limits, Result, Run
 from .pages import foreign, plain
+from .policy import names_of
 from .similar import Code, Pair, Same, code_of, same, similar
 
 NAME = "report.html"
@@ -187,7 +188,7 @@ def looks(entry: Entry, run: Run | None, items: Mapping[str, Item]) -> list[Look
             for how in avoided(items[one.item], answer.outputs):
                 say("avoids the task", f"{one.item}: {how}")
     if entry.notes:
-        say("mended", " ".join(entry.notes))
+        say("note", " ".join(entry.notes))
     return found
 
 
@@ -232,7 +233,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         if notebook in course.released
         for group in same(notebook, own.values(), course.released[notebook], _of(course, notebook))
     ]
-    who = _Who(links)
+    who = _Who(links, names_of(book.setting))
     students = {entry.student for entry in entries}
     body = [
         '<p class="dim">Class report</p>',
@@ -257,11 +258,11 @@ def write(book: Gradebook, course: Course, folder: Path, *, links: bool = True) 
 class _Who:
     """Students' names, with links to their pages."""
 
-    def __init__(self, links: bool) -> None:
-        self._links = links
+    def __init__(self, links: bool, names: Mapping[str, str]) -> None:
+        self._links, self._names = links, names
 
     def __call__(self, student: str, notebook: str = "") -> str:
-        name = foreign(student, 80)
+        name = pages.who(student, self._names.get(student, ""), 80)
         if not self._links:
             return name
         at = f"{feedback.FOLDER}/{quote(tables.file_name(student))}.html" + (
@@ -384,7 +385,7 @@ def _looks(seen: Sequence[Look], who: _Who) -> str:
     if not seen:
         return "<p>Nobody: all submissions could be read and ran to their end.</p>"
     order = {what: -n for what, n in Counter(one.what for one in seen).items()}
-    order["mended"] = 1  # mostly harmless: last
+    order["note"] = 1  # mostly harmless: last
     rows = [
         [plain(one.what), who(one.student, one.notebook), plain(one.notebook), foreign(one.says, 400)]
         for one in sorted(seen, key=lambda one: (order[one.what], one.what, one.student, one.notebook))

@@ -1008,9 +1008,7 @@ def _say_done(
     if late:
         say(f"{late} submission{'s are' if late > 1 else ' is'} late.")
     if mended:
-        say(
-            f"{mended} submission{'s have' if mended > 1 else ' has'} notes about what had to be mended: see submissions.csv."
-        )
+        say(f"{mended} submission{'s have' if mended > 1 else ' has'} notes: see submissions.csv.")
     say(f"Written: {', '.join(path.name for path in written)} in {written[0].parent}.")
 
 

@@ -25,11 +25,13 @@ from autograd_lab._version import __version__
 from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Result
+from .people import Person
+from .policy import names_of, people_of
 
 FORMAT, VERSION = "autograd-lab-grades", 1
-COLUMNS = ("student", "notebook", "item", "points", "max", "status", "misconception")
+COLUMNS = ("student", "name", "notebook", "item", "points", "max", "status", "misconception")
 SUBMISSION_COLUMNS = (
-    "student", "notebook", "points", "max", "status", "handed_in", "days_late", "penalty", "file", "notes",
+    "student", "name", "notebook", "points", "max", "status", "handed_in", "days_late", "penalty", "file", "notes",
 )  # fmt: skip
 NBGRADER_COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -40,11 +42,13 @@ NBGRADER_COLUMNS = (
 def write(book: Gradebook, folder: Path) -> list[Path]:
     """Write all tables into `folder`; returns their paths, with Gradescope's folder as one path."""
     entries = book.entries()
+    people = {person.student: person for person in people_of(book.setting, ()).people}
+    names = names_of(book.setting)
     made = {
-        "grades.csv": table(COLUMNS, grade_rows(entries)),
-        "submissions.csv": table(SUBMISSION_COLUMNS, submission_rows(entries)),
+        "grades.csv": table(COLUMNS, grade_rows(entries, names)),
+        "submissions.csv": table(SUBMISSION_COLUMNS, submission_rows(entries, names)),
         "grades.json": dump(document(entries)),
-        "nbgrader.csv": table(NBGRADER_COLUMNS, nbgrader_rows(entries)),
+        "nbgrader.csv": table(NBGRADER_COLUMNS, nbgrader_rows(entries, people)),
     }
     for name, text in made.items():
         put(folder / name, text)
@@ -90,12 +94,12 @@ def cell(value: Any) -> str:
     return f"'{text}" if text.lstrip(" ")[:1] in _FORMULAS else text
 
 
-def grade_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
+def grade_rows(entries: Iterable[Entry], names: Mapping[str, str]) -> Iterable[tuple[Any, ...]]:
     """The rows of grades.csv."""
     for entry in entries:
         for one in entry.results:
             yield (
-                entry.student, entry.notebook, one.item, entry.points(one), one.points,
+                entry.student, names.get(entry.student, ""), entry.notebook, one.item, entry.points(one), one.points,
                 status(entry, one), one.misconception,
             )  # fmt: skip
 
@@ -105,11 +109,11 @@ def status(entry: Entry, result: Result) -> str:
     return "overridden" if result.item in entry.overrides else result.state
 
 
-def submission_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
+def submission_rows(entries: Iterable[Entry], names: Mapping[str, str]) -> Iterable[tuple[Any, ...]]:
     """The rows of submissions.csv."""
     for entry in entries:
         yield (
-            entry.student, entry.notebook, entry.total, entry.most, entry.status, _time(entry), entry.days_late,
+            entry.student, names.get(entry.student, ""), entry.notebook, entry.total, entry.most, entry.status, _time(entry), entry.days_late,
             entry.penalty, entry.file, " ".join([*entry.notes, *_about(entry)]),
         )  # fmt: skip
 
@@ -124,14 +128,15 @@ def _about(entry: Entry) -> Iterable[str]:
         yield f"{other.file} earns {other.total:g} and does not count."
 
 
-def nbgrader_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
+def nbgrader_rows(entries: Iterable[Entry], people: Mapping[str, Person]) -> Iterable[tuple[Any, ...]]:
     """The rows of nbgrader.csv. Its `score` is raw_score - late_submission_penalty, with overrides in it."""
     for entry in entries:
         raw = sum(o.points if (o := entry.overrides.get(r.item)) else r.score for r in entry.results)
         due = entry.due.strftime("%Y-%m-%d %H:%M:%S") if entry.due else ""
         at = entry.handed_in.strftime("%Y-%m-%d %H:%M:%S") if entry.handed_in else ""
+        person = people.get(entry.student, Person(entry.student))
         yield (
-            entry.notebook, due, at, entry.student, "", "", "",
+            entry.notebook, due, at, entry.student, *person.parts, person.known.get("email", ""),
             float(raw), round(raw - entry.total, 4), entry.total, entry.most,
         )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Pages and grades go back to whom they belong, in the forms that Canvas and Moodle import; and a page says what has changed."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -86,7 +87,10 @@ def test_every_page_goes_back_to_canvas(tmp_path, desk):
     assert {as_canvas_reads(name) for name in pages} == {(1000 + i, 70 + i) for i in range(len(NAMES))}
     for name, text in pages.items():
         student = f"s{as_canvas_reads(name)[0] - 1000:02d}"
-        assert f"<title>Feedback for {student}</title>" in text
+        first, last = NAMES[int(student[1:])]
+        assert f"<bdi>{student}</bdi>" in text
+        assert html.escape(people.norm(first)) in text.partition("<h1>")[2].partition("</h1>")[0]
+        assert html.escape(people.norm(last)) in text.partition("<title>")[2].partition("</title>")[0]
     head, possible, *rows = desk.read("to-canvas/grades.csv")
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "04 Backward, node by node"]
     assert (possible[0].strip(), possible[-1]) == ("Points Possible", "14")
@@ -108,7 +112,7 @@ def test_every_page_goes_back_to_moodle(tmp_path, desk, capsys):
         (1000 + i, "feedback.html") for i in range(len(NAMES))
     }
     for name, text in pages.items():
-        assert f"<title>Feedback for s{as_moodle_reads(name)[0] - 1000:02d}</title>" in text
+        assert f"<bdi>s{as_moodle_reads(name)[0] - 1000:02d}</bdi>" in text
     head, *rows = desk.read("to-moodle/04_grades.csv")
     assert head == ["Identifier", "Full name", "Grade", "Maximum Grade", "Last modified (grade)"]
     assert {row[0] for row in rows} == {f"Participant {1000 + i}" for i in range(len(NAMES))}
@@ -222,7 +226,7 @@ def test_names_in_a_folder_cannot_be_guessed_and_stay(tmp_path, three):
     assert rows[0][1:3] == ["Ada Lovelace", "ada@x.edu"]
     assert (three.place / "links.csv").stat().st_mode & 0o077 == 0
     for student, link in links.items():
-        assert f"Feedback for {student}<" in (folder / link.rpartition("/")[2]).read_text(encoding="utf-8")
+        assert f"<bdi>{student}</bdi>" in (folder / link.rpartition("/")[2]).read_text(encoding="utf-8")
     by_hand.main([str(three.place), "override", "bob", "04.2", "1", "--reason", "r"])
     three.give("folder")
     assert {path.name for path in folder.iterdir()} - {"index.html"} == names

@@ -218,7 +218,7 @@ def test_who_needs_a_look(book):
         "torn": [("unreadable", "It is not JSON.")],
         "elsewhere": [("ended its process", "in a cell that no item needs")],
         "loud": [("printed very much", "12,345 characters were not kept")],
-        "moved": [("mended", "The check of 04.1 had been changed.")],
+        "moved": [("note", "The check of 04.1 had been changed.")],
     }
     seen = text_of(report.page(book, course()))
     assert "fine" not in seen.split("Who needs a look")[1].split("Similar submissions")[0]

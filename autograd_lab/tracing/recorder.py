@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import inspect
+import math
 import os
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,13 +77,14 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
 
     title   a heading for the trace
     names   {"w1": tensor, ...} for tensors whose names the recorder cannot find in your code
+    limit   notes with a limit: AtMost. RecordingFull then ends the block, and is not raised again outside
 
     The trace is complete at the end of the block, even after an exception (which is then its last event). Recording is per
     thread; a second recording inside raises RuntimeError. A thread keeps its last recording until the next one begins, so
     that `lab.why(x)` can use it.
     """
 
-    def __init__(self, title: str = "", names: dict[str, Any] | None = None):
+    def __init__(self, title: str = "", names: dict[str, Any] | None = None, limit: AtMost | None = None):
         if not isinstance(title, str):
             raise TypeError(
                 f"lab.record takes a title, a string, but was given a {type(title).__name__}. What to do: run the code in "
@@ -92,6 +95,9 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
                 f"lab.record takes names as a dict, such as {{'w': w}}, but was given a {type(names).__name__}"
             )
         self._recorder = Recorder(title, names or {})
+        self._limit = limit
+        if limit is not None:
+            self._recorder.notes = limit
 
     def __enter__(self) -> Recording:
         state = THREAD.state
@@ -120,7 +126,45 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         WATCHERS.remove(self._recorder)
         collector.release()
         state.refresh()
-        self._recorder.finish(error, sys._getframe(1))
+        full = isinstance(error, RecordingFull)
+        if self._limit is not None:
+            self._limit.lift()  # how the program ended is told in any case
+        self._recorder.finish(None if full else error, sys._getframe(1))
+        return full
+
+
+class RecordingFull(BaseException):
+    """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
+
+
+_SILENT = {"asked", "entered", "failed", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "released"}  # fmt: skip
+"""Notes that need not become an event."""
+
+
+class AtMost(list[tuple[Any, ...]]):
+    """Notes with a limit: at least `events` events, or what happens in `seconds` from now. The next one raises RecordingFull."""
+
+    def __init__(self, events: int, seconds: float = math.inf) -> None:
+        super().__init__()
+        self.left = events
+        self.until = time.monotonic() + seconds
+        self.full = False
+
+    def append(self, note: tuple[Any, ...]) -> None:
+        """Keep a note."""
+        if self.full:  # on its way out the engine tells that its pass ends
+            return
+        if note[0] not in _SILENT:
+            self.left -= 1
+            # not where `no_grad` ends, which would then go on
+            if note[0] != "mode" and (self.left < 0 or time.monotonic() > self.until):
+                self.full = True
+                raise RecordingFull
+        super().append(note)
+
+    def lift(self) -> None:
+        """Keep whatever comes, unless the limit was reached."""
+        self.left, self.until = sys.maxsize, math.inf
 
 
 class _Last(threading.local):
@@ -710,7 +754,8 @@ class Recorder(Watch):
 
     def restore(self, mark: tuple[Any, ...]) -> None:
         """Drop what was noted since `mark`, or restore what was dropped."""
-        self.notes, self.met, self.grads, self.frames, self.calls = (part.copy() for part in mark[:5])
+        self.notes[:] = mark[0]
+        self.met, self.grads, self.frames, self.calls = (part.copy() for part in mark[1:5])
         self.call, self.frame, self.failure = mark[5:]
 
     # -- when the recorder itself fails ---------------------------------------------------------------

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from types import TracebackType
 from typing import Any
 
 from IPython.core.displayhook import DisplayHook
@@ -29,6 +28,7 @@ from autograd_lab.tracing.recorder import Recording, record
 
 from . import step
 from .levels import LEVELS
+from .program import from_line, recorded
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -56,17 +56,7 @@ def load_ipython_extension(shell: Any) -> None:
 def _run(shell: Any, options: Any, line: str, cell: str) -> None:
     traits = _traits(options)
     parts, file = _compiled(shell, line, cell)
-    trace: Recording | None = None
-    failure: BaseException | None = None
-    try:
-        with _recording(options) as trace:
-            try:
-                for part in parts:
-                    exec(part, shell.user_ns)
-            finally:
-                trace.find_names(shell.user_ns)
-    except BaseException as error:
-        failure = error
+    trace, failure = recorded(parts, shell.user_ns, _recording(options))
     if trace is not None:
         _show(shell, trace, options, traits, failure is not None)
     if failure is not None:
@@ -161,8 +151,7 @@ def _show(shell: Any, trace: Recording, options: Any, traits: dict[str, Any], fa
 
 def _shorten(shell: Any, error: BaseException, file: str) -> None:
     """Let IPython print the traceback from the student's own line on, without the magic's frames."""
-    here: TracebackType | None = error.__traceback__
-    while here is not None and here.tb_frame.f_code.co_filename != file:
-        here = here.tb_next
-    rendered = shell.InteractiveTB.structured_traceback(type(error), error, here, tb_offset=0)
+    rendered = shell.InteractiveTB.structured_traceback(
+        type(error), error, from_line(error, file), tb_offset=0
+    )
     error._render_traceback_ = lambda: rendered  # type: ignore[attr-defined]

@@ -37,13 +37,13 @@ def beginning(trace: Trace) -> tuple[Trace, int] | None:
     if isinstance(trace, Recording):
         first = trace.beginning(BEGINNING)
         if first is not None:
-            return _cut(first, BEGINNING), -1
+            return cut(first, BEGINNING), -1
     if len(trace) <= SHORT:
         return None
-    return _cut(trace, BEGINNING), len(trace)
+    return cut(trace, BEGINNING), len(trace)
 
 
-def _cut(trace: Trace, steps: int) -> Trace:
+def cut(trace: Trace, steps: int) -> Trace:
     """The trace of the first `steps` events, with only the tensors and nodes that these lead to."""
     events = trace.events[:steps]
     nodes, tensors = 0, 0  # the number needed: those made first come first

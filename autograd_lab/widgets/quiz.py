@@ -21,11 +21,8 @@ from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.questions import ALWAYS, ASKED, ENGINE, KINDS, STANDING, questions, standing
 from autograd_lab.tracing.trace import Record
 
+from .program import CARRIED
 from .wire import encode
-
-#: Up to so many events a stepper carries its questions in every mode, so that the modes can be
-#: switched on without a kernel.
-CARRIED = 200
 
 
 class Outcome(dict[str, Any]):

@@ -1,0 +1,146 @@
+"""A program as a text: what a page with an editor gets of it, without the packages of widgets."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+import samples
+
+from autograd_lab.tracing.recorder import AtMost, record
+from autograd_lab.widgets import export, program
+from autograd_lab.widgets.stepper import Stepper
+from autograd_lab.widgets.wire import decode
+
+DETACHED = """import autograd_lab as torch
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+v = torch.ones(2, requires_grad=True)
+loss = (w.detach() * v).sum()
+loss.backward()
+print("w.grad is", w.grad)
+"""
+
+
+def ran(source, **limits):
+    printed = []
+    return program.run(source, printed.append, **limits), "".join(printed)
+
+
+def test_a_program_is_recorded_and_its_gradients_are_explained():
+    result, printed = ran(DETACHED)
+    shown = json.loads(json.dumps(result.shown(), allow_nan=False))
+    assert printed == "w.grad is None\n"
+    assert shown["error"] is None
+    assert shown["traits"]["position"] == 0
+    assert [s["name"] for s in decode(shown["traits"]["_film"])["sources"]] == ["program.py"]
+    answers = {answer["name"]: answer for answer in shown["why"]}
+    assert [*answers][:3] == ["w", "v", "loss"]
+    assert answers["w"]["cause"] == "detached"
+    assert answers["w"]["lines"][0]["number"] == 5
+    assert answers["v"]["cause"] == "as-computed"
+
+
+def test_an_error_is_shown_at_its_line_and_at_its_step():
+    result, _ = ran(DETACHED + "loss.backward()\n")
+    shown = result.shown()
+    assert (shown["error"]["type"], shown["error"]["line"]) == ("RuntimeError", 8)
+    assert shown["error"]["text"].startswith(
+        'Traceback (most recent call last):\n  File "program.py", line 8, in <module>\n'
+    )
+    assert shown["traits"]["position"] == shown["events"] == len(result.trace)
+    assert shown["why"][0]["cause"] == "freed-graph"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "line"),
+    [
+        ("x = (", "SyntaxError", 1),
+        ("x = 1\n\n  y = 2\n", "IndentationError", 3),
+        ("a\0b", "SyntaxError|ValueError", 0),
+        ("import no_such_module", "ModuleNotFoundError", 1),
+        ("def f():\n    return g()\n\nf()\n", "NameError", 2),
+        ("import json\njson.loads('{')", "JSONDecodeError", 2),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt", 1),
+    ],
+)
+def test_a_program_that_fails_without_a_tensor(source, kind, line):
+    result, _ = ran(source)
+    assert result.trace is None
+    assert result.error["type"] in kind.split("|")
+    assert result.error["line"] == line
+    assert result.shown()["traits"] is None
+
+
+@pytest.mark.parametrize("source", ["", "print(1)", "import sys; sys.exit(1)"])
+def test_a_program_without_a_tensor_is_no_error(source):
+    result, _ = ran(source)
+    assert (result.trace, result.error, result.cut) == (None, None, "")
+
+
+LOOP = "import autograd_lab as torch\nw = torch.ones(3, requires_grad=True)\nwhile True:\n    (w * 2).sum().backward()\n"
+
+
+@pytest.mark.parametrize("start", [LOOP, LOOP.replace("    (", "    with torch.no_grad(): x = w * 2\n    (")])
+def test_a_recording_ends_at_its_events(start):
+    result, _ = ran(start, most=500)
+    assert (len(result.trace), result.cut, result.error) == (500, "events", None)
+    assert result.shown()["why"][0]["name"] == "w"
+
+
+def test_a_recording_ends_when_its_time_is_over():
+    begin = time.monotonic()
+    result, _ = ran(LOOP, seconds=0.2)
+    assert time.monotonic() - begin < 20
+    assert result.cut == "time"
+    assert 0 < len(result.trace) < program.MOST_EVENTS
+
+
+def test_the_limit_is_no_exception_that_programs_catch():
+    caught = LOOP.replace("while True:\n", "while True:\n  try:\n").rstrip() + "\n  except Exception: pass\n"
+    assert ran(caught, most=200)[0].cut == "events"
+
+
+def test_a_program_that_ends_just_below_the_limit_is_whole():
+    whole, _ = ran(DETACHED)
+    for most in range(len(whole.trace) - 12, len(whole.trace) + 1):
+        result, _ = ran(DETACHED, most=most)
+        assert len(result.trace) == most, most
+        assert result.cut == ("events" if most < len(whole.trace) else ""), most
+
+
+def test_a_limit_holds_in_a_block_too():
+    with record(limit=AtMost(10)) as trace:
+        exec(LOOP)
+    assert 10 <= len(trace) < 60
+
+
+def test_output_has_an_end_and_includes_that_for_errors():
+    _, printed = ran("for i in range(100_000): print('0123456789')\n")
+    assert len(printed) < program.MOST_PRINTED + 100
+    assert printed.endswith("characters are enough.\n")
+    assert ran("import sys\nprint('a', file=sys.stderr)\nprint('b')")[1] == "a\nb\n"
+
+
+@pytest.mark.parametrize("name", ["scalar", "diamond"])
+def test_the_traits_are_those_of_an_exported_stepper(name):
+    trace = getattr(samples, name)()
+    for position in (0, 3, 10_000):
+        assert program.traits(trace, position) == export.traits(Stepper(trace, position))
+
+
+def test_long_traces_carry_no_questions():
+    result, _ = ran(LOOP, most=program.CARRIED + 1)
+    assert program.traits(result.trace)["_quiz"] == ""
+    assert export.traits(Stepper(result.trace)) | {"_quiz": ""} == program.traits(result.trace)
+
+
+def test_no_package_of_widgets_is_needed():
+    code = (
+        "import sys\nsys.modules |= dict.fromkeys(['traitlets', 'anywidget', 'ipywidgets', 'IPython', 'networkx', 'matplotlib'])\n"
+        "from autograd_lab.torchlike.world.standin import stand_in\nfrom autograd_lab.widgets import program\nstand_in()\n"
+        f"print(program.run({DETACHED.replace('autograd_lab as torch', 'torch')!r}, print).shown()['why'][0]['cause'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1:] == ["detached"], done.stderr

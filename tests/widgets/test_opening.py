@@ -89,7 +89,7 @@ def test_a_trace_that_is_built_is_cut(page: Shell):
 def test_the_beginning_of_any_trace_can_be_drawn(make):
     trace = make(60)
     for steps in range(1, len(trace), 7):
-        cut = opening._cut(trace, steps)
+        cut = opening.cut(trace, steps)
         Trace.from_json(cut.to_json())  # which checks every reference
         assert film(cut)["steps"] == steps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from autograd_lab.widgets.front import front_end, style
 
@@ -13,11 +13,8 @@ from autograd_lab.widgets.front import front_end, style
 class Bare:
     """A widget on a page of its own, with a model of a few lines in place of Jupyter's."""
 
-    def __init__(self, browser: Browser, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
-        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-        self.page: Page = self.context.new_page()
-        self.errors: list[str] = []
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+    def __init__(self, page: Page, dark: bool = False) -> None:
+        self.page = page
         self.theme = "false" if dark else "true"
 
     def show(self, widget: Any) -> Page:

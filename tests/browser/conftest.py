@@ -19,7 +19,8 @@ import labserver
 import pytest
 from bare import Bare
 from labserver import Lab
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tabs import Tab, Tabs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))  # the samples
 
@@ -56,6 +57,7 @@ class Running:
     """What the tests of this folder share while they follow each other; and what ends it."""
 
     browser: Browser | None = None
+    tabs: Tabs | None = None
     lab: Lab | None = None
     ends = ExitStack()
 
@@ -70,13 +72,13 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
         return (yield)
     finally:
         if nextitem is None or not nextitem.path.is_relative_to(HERE):
-            Running.browser = Running.lab = None
+            Running.browser = Running.tabs = Running.lab = None
             Running.ends.close()
 
 
 @pytest.fixture(scope="module")
 def browser() -> Browser:
-    """A headless Chromium; make a new context for each test."""
+    """A headless Chromium. The fixture `tab` has a page in it; a context of one's own is for what that one cannot do."""
     if Running.browser is None:
         playwright = Running.ends.enter_context(sync_playwright())
         path = find_chromium(playwright.chromium.executable_path)
@@ -100,15 +102,38 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 
 @pytest.fixture
-def bare(browser: Browser) -> Iterator[Callable[..., Bare]]:
-    made: list[Bare] = []
+def tab(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Tab]]:
+    """Makes the tab that the tests share like a new one; at the end of the test nothing may have failed in it."""
+    if Running.tabs is None:
+        Running.tabs = Tabs(browser)
+    noted: list[list[str]] = []
+    failed = request.session.testsfailed
 
-    def make(**options: Any) -> Bare:
-        made.append(Bare(browser, **options))
-        return made[-1]
+    def get(*args: Any, **options: Any) -> Tab:
+        one = Running.tabs.get(*args, **options)
+        noted.append(one.errors)
+        return one
 
-    yield make
-    for one in made:
-        errors = list(one.errors)
-        one.context.close()
-        assert not errors
+    yield get
+    errors = [error for one in noted for error in one]
+    if request.session.testsfailed > failed:
+        Running.tabs.close()  # the next test does not begin where this one broke off
+    assert not errors
+
+
+@pytest.fixture
+def visit(tab: Callable[..., Tab]) -> Callable[..., tuple[Page, list[str]]]:
+    """Opens a page from disk, with the network cut off; beside it the list that its errors and requests are noted in."""
+
+    def visit(path: Path, *args: Any, **options: Any) -> tuple[Page, list[str]]:
+        one = tab(*args, **options)
+        one.page.goto(path.as_uri())
+        return one.page, one.noted
+
+    return visit
+
+
+@pytest.fixture
+def bare(tab: Callable[..., Tab]) -> Callable[..., Bare]:
+    """Makes a page without Jupyter for a widget."""
+    return lambda size=(1280, 800), dark=False: Bare(tab(size).page, dark)

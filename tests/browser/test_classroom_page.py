@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from labserver import Notebook, eventually
@@ -29,19 +30,16 @@ def saved(tmp_path, question="M06", **votes):
     return path
 
 
-def open_page(browser, path, size=(1280, 800), **context):
-    page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-    page.set_default_timeout(60_000)
-    noted: list[str] = []
-    page.on("pageerror", lambda error: noted.append(str(error)))
-    page.on(
-        "console",
-        lambda message: noted.append(message.text) if message.type in ("error", "warning") else None,
-    )
-    page.context.set_offline(True)
-    page.goto(path.as_uri())
-    expect(page.get_by_role("group", name="Question M06")).to_be_visible()
-    return page, noted
+@pytest.fixture
+def open_page(visit):
+    """Opens a question."""
+
+    def there(path, *args, **options):
+        page, noted = visit(path, *args, **options)
+        expect(page.get_by_role("group", name=re.compile("^Question"))).to_be_visible()
+        return page, noted
+
+    return there
 
 
 def hands(page):
@@ -53,8 +51,8 @@ def bars(page):
     return [text.inner_text() for text in page.locator(".agl-room-number").all() if text.is_visible()]
 
 
-def test_a_vote_a_second_vote_the_truth_and_the_stepper_by_keyboard_alone(browser, tmp_path):
-    page, noted = open_page(browser, saved(tmp_path))
+def test_a_vote_a_second_vote_the_truth_and_the_stepper_by_keyboard_alone(open_page, tmp_path):
+    page, noted = open_page(saved(tmp_path))
     status = page.locator(".agl-room-said")
     expect(status).to_have_text("The truth and the stepper open when hands have been counted.")
     page.keyboard.press("Tab")  # into the question
@@ -101,38 +99,34 @@ def test_a_vote_a_second_vote_the_truth_and_the_stepper_by_keyboard_alone(browse
         page.keyboard.press("ArrowRight")
     expect(page.locator(".agl-count")).to_have_text("35 / 35")
     assert not noted
-    page.context.close()
 
 
-def test_after_the_truth_the_vote_is_closed(browser, tmp_path):
-    page, _ = open_page(browser, saved(tmp_path, first={"A": 2, "B": 3}, revealed=True))
+def test_after_the_truth_the_vote_is_closed(open_page, tmp_path):
+    page, _ = open_page(saved(tmp_path, first={"A": 2, "B": 3}, revealed=True))
     page.locator(".agl-room-code").focus()
     for key in ("a", "ArrowUp", "v", "t"):
         page.keyboard.press(key)
     assert [text for text in bars(page)] == ["2 \u00b7 40 %", "3 \u00b7 60 %", "0 \u00b7 0 %", "0 \u00b7 0 %"]
-    page.context.close()
 
 
-def test_votes_differ_by_more_than_colour(browser, tmp_path):
-    page, _ = open_page(browser, saved(tmp_path, first={"A": 2}, second={"C": 2}, revealed=True))
+def test_votes_differ_by_more_than_colour(open_page, tmp_path):
+    page, _ = open_page(saved(tmp_path, first={"A": 2}, second={"C": 2}, revealed=True))
     pictures = page.locator(".agl-room-bar").evaluate_all(
         "bars => bars.map((b) => getComputedStyle(b).backgroundImage)"
     )
     assert {picture.startswith("repeating-linear-gradient") for picture in pictures[::2]} == {True}
     assert set(pictures[1::2]) == {"none"}
     assert page.locator(".agl-room-vote").all_inner_texts() == ["1st", "2nd"] * 4
-    page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_barrier(browser, tmp_path, scheme):
+def test_axe_finds_no_serious_barrier(open_page, tmp_path, scheme):
     for votes in ({}, {"first": {"A": 3, "C": 2}}, {"first": {"A": 3}, "second": {"C": 3}, "revealed": True}):
-        page, _ = open_page(browser, saved(tmp_path, **votes), color_scheme=scheme, reduced_motion="reduce")
+        page, _ = open_page(saved(tmp_path, **votes), color_scheme=scheme, reduced_motion="reduce")
         page.evaluate("document.querySelector('meta[http-equiv]').remove()")
         page.keyboard.press("Tab")
         page.keyboard.press("g")
         assert barriers(page) == [], votes
-        page.context.close()
 
 
 BROKEN = """() => {
@@ -145,37 +139,33 @@ BROKEN = """() => {
 
 
 @pytest.mark.parametrize("question", ["M02", "M04", "M09", "M21", "M24", "M26"])
-def test_programs_and_names_are_in_one_piece_on_a_small_screen(browser, tmp_path, question):
+def test_programs_and_names_are_in_one_piece_on_a_small_screen(open_page, tmp_path, question):
     """In a cell of JupyterLab on 1024x768, which is 827 px wide, and presented there and at 150 % zoom on 1280x800."""
     path = saved(tmp_path, question)
     for size, present in (((827, 768), False), ((1024, 768), True), ((853, 533), True)):
-        page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
-        page.goto(path.as_uri())
+        page, _ = open_page(path, size)
         room = page.get_by_role("group", name=f"Question {question}")
         expect(room).to_be_visible()
         if present:
             room.get_by_role("button", name="Present", exact=True).click()
             expect(page.locator(".agl[data-present]")).to_be_visible()
         assert page.evaluate(BROKEN) == [], (size, present)
-        page.context.close()
 
 
 @pytest.mark.parametrize("size", [*SIZES, (512, 384), (320, 640)])
 @pytest.mark.parametrize("revealed", [False, True])
-def test_no_control_is_cut_off(browser, tmp_path, size, revealed):
-    page, _ = open_page(browser, saved(tmp_path, first={"A": 3, "C": 2}, revealed=revealed), size)
+def test_no_control_is_cut_off(open_page, tmp_path, size, revealed):
+    page, _ = open_page(saved(tmp_path, first={"A": 3, "C": 2}, revealed=revealed), size)
     found = page.evaluate(CLIPPED)
     assert [bad for bad in found if "stage" not in bad] == []
-    page.context.close()
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("question", ["M06", "M15", "M21", "M30"])
-def test_a_question_fits_on_the_projector(browser, tmp_path, size, question):
+def test_a_question_fits_on_the_projector(open_page, tmp_path, size, question):
     """The longest ones: full screen, before the vote nothing has to be scrolled for and text is 20 px or more."""
     path = saved(tmp_path, question)
-    page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
-    page.goto(path.as_uri())
+    page, _ = open_page(path, size)
     page.get_by_role("button", name="Present").click()
     frame = page.locator(".agl-room[data-present]")
     expect(frame).to_be_visible()
@@ -190,11 +180,10 @@ def test_a_question_fits_on_the_projector(browser, tmp_path, size, question):
     assert min(sizes) >= 20
     page.keyboard.press("Escape")
     expect(page.locator(".agl-room[data-present]")).to_have_count(0)
-    page.context.close()
 
 
-def test_from_the_full_screen_question_to_the_full_screen_stepper_and_back(browser, tmp_path):
-    page, noted = open_page(browser, saved(tmp_path))
+def test_from_the_full_screen_question_to_the_full_screen_stepper_and_back(open_page, tmp_path):
+    page, noted = open_page(saved(tmp_path))
     for key in ("Tab", "p", "a", "ArrowUp", "PageDown"):
         page.keyboard.press(key)
     expect(page.locator(".agl-room[data-present]")).to_be_visible()
@@ -209,7 +198,6 @@ def test_from_the_full_screen_question_to_the_full_screen_stepper_and_back(brows
     expect(page.locator("[data-present]")).to_have_count(0)
     expect(page.get_by_role("group", name="Question M06")).to_be_visible()
     assert not noted
-    page.context.close()
 
 
 CELL = """from autograd_lab import lab

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import samples
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
+from tabs import violations
 
 from autograd_lab.grade import feedback, report, run
 from autograd_lab.grade.gradebook import NAME, Gradebook
@@ -45,24 +45,8 @@ def pages(tmp_path_factory) -> Path:
     return folder
 
 
-def visit(browser: Browser, path: Path, size=(1280, 800), **context) -> tuple[Page, list[str]]:
-    page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-    page.set_default_timeout(60_000)
-    noted: list[str] = []
-    page.on("pageerror", lambda error: noted.append(str(error)))
-    page.on(
-        "console",
-        lambda message: noted.append(message.text) if message.type in ("error", "warning") else None,
-    )
-    page.context.route(
-        re.compile("^(?!file:|data:|blob:|about:)"), lambda route: noted.append(route.request.url)
-    )
-    page.goto(path.as_uri())
-    return page, noted
-
-
-def test_steppers_open_in_their_places_and_step(browser, pages):
-    page, noted = visit(browser, pages / "student.html")
+def test_steppers_open_in_their_places_and_step(visit, pages):
+    page, noted = visit(pages / "student.html")
     folds = page.locator("details.live")
     assert folds.count() == 3
     assert page.locator(".agl").count() == 0
@@ -77,11 +61,10 @@ def test_steppers_open_in_their_places_and_step(browser, pages):
     assert all(article.is_visible() for article in page.locator("article").all())
     assert page.title().startswith("Feedback for Ada <script>")
     assert not noted
-    page.context.close()
 
 
-def test_in_print_the_picture_stands_for_the_stepper(browser, pages):
-    page, _ = visit(browser, pages / "student.html")
+def test_in_print_the_picture_stands_for_the_stepper(visit, pages):
+    page, _ = visit(pages / "student.html")
     assert not page.locator(".still").first.is_visible()
     page.emulate_media(media="print")
     assert page.locator(".still img").first.is_visible()
@@ -89,24 +72,21 @@ def test_in_print_the_picture_stands_for_the_stepper(browser, pages):
     assert page.evaluate(
         "dispatchEvent(new Event('beforeprint')), [...document.querySelectorAll('details.print')].every(d => d.open)"
     )
-    page.context.close()
 
 
-def test_without_scripts_the_pictures_are_there(browser, pages):
-    page, _ = visit(browser, pages / "student.html", java_script_enabled=False)
+def test_without_scripts_the_pictures_are_there(visit, pages):
+    page, _ = visit(pages / "student.html", context={"java_script_enabled": False})
     expect(page.locator(".still img").first).to_be_visible()
     assert not page.locator("details.live").first.is_visible()
-    page.context.close()
 
 
 @pytest.mark.parametrize("name", ["student.html", "report.html"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_bars_a_reader(browser, pages, name, scheme):
-    page, noted = visit(browser, pages / name, size=(800, 900), color_scheme=scheme)
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+def test_nothing_bars_a_reader(visit, pages, name, scheme):
+    page, noted = visit(pages / name, size=(800, 900), color_scheme=scheme)
     assert not [
         (one["id"], one["nodes"][0]["html"][:200])
-        for one in found
+        for one in violations(page)
         if one["impact"] in ("serious", "critical")
     ]
     assert page.evaluate("document.documentElement.scrollWidth") <= 800
@@ -114,4 +94,3 @@ def test_nothing_bars_a_reader(browser, pages, name, scheme):
     assert (sum(int(part) for part in re.findall(r"\d+", background)[:3]) < 380) == (scheme == "dark")
     assert page.evaluate("window.taken") is None
     assert not noted
-    page.context.close()

@@ -132,22 +132,20 @@ def test_a_reopened_notebook_needs_no_kernel(browser, lab):
     again.close()
 
 
-def test_a_page_of_nbconvert_needs_no_kernel(browser, tmp_path):
+def test_a_page_of_nbconvert_needs_no_kernel(visit, tmp_path):
     book = stored((CELL, judged(..., 96.0, "04.c")), ("", judged([81, 18], [81.0, 36.0], "00.c")))
     assert "The node of" not in json.dumps(book.cells[0].outputs)
     body, _ = HTMLExporter().from_notebook_node(book)
     (tmp_path / "page.html").write_text(body, encoding="utf-8")
-    page = browser.new_context().new_page()
-    page.goto((tmp_path / "page.html").as_uri())
+    page, _ = visit(tmp_path / "page.html")
     first, second = page.locator(".agl-guess").first, page.locator(".agl-guess").last
     first.get_by_role("button", name="96").click()
     expect(first.get_by_role("status")).to_contain_text("\u2713 You said 96, and it is 96.")
     expect(second).to_contain_text("times as far: you said 18. It is 36.")
     expect(second).to_contain_text("That is the slope of the square")
-    page.context.close()
 
 
-def test_the_page_judges_as_python_does(browser, tmp_path):
+def test_the_page_judges_as_python_does(visit, tmp_path):
     """Every answer that is offered or foreseen, clicked or typed as it is written in Python: the same verdict, the same sentence."""
     asked = [question for path in sorted(FOLDER.iterdir()) for question in questions(path.stem).values()]
     cards, wanted = [], []
@@ -167,11 +165,10 @@ def test_the_page_judges_as_python_does(browser, tmp_path):
                         why.replace("`", ""),
                     ]
                 )
-    page = browser.new_context().new_page()
     (tmp_path / "page.html").write_text(
         f"<!doctype html><meta charset=utf-8>{''.join(cards)}", encoding="utf-8"
     )
-    page.goto((tmp_path / "page.html").as_uri())
+    page, _ = visit(tmp_path / "page.html")
     answers = [[[repr(a.value) for a in part.answers] for part in question.parts] for question in asked]
     found = page.evaluate(
         """(answers) => [...document.querySelectorAll(".agl-guess")].flatMap((card, c) =>
@@ -190,4 +187,3 @@ def test_the_page_judges_as_python_does(browser, tmp_path):
     }  # fmt: skip
     assert [[*row[:3], *told] for row, told in zip(wanted, found, strict=True)] == wanted
     assert len(wanted) > 600
-    page.context.close()

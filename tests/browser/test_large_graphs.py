@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import networks
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from autograd_lab.widgets import step
 from autograd_lab.widgets.stepper import Stepper
@@ -26,15 +26,10 @@ def saved(stepper: Stepper, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def page(browser: Browser, saved: Path) -> Iterator[Page]:
-    page = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce").new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(saved.as_uri())
+def page(visit: Any, saved: Path) -> Page:
+    page, _ = visit(saved, reduced_motion="reduce")
     page.wait_for_selector(".agl .agl-svg [data-thing]")
-    yield page
-    page.context.close()
-    assert errors == []
+    return page
 
 
 def press(page: Page, name: str) -> None:
@@ -175,12 +170,10 @@ def test_something_is_in_view_before_the_first_step(page: Page):
     assert page.locator(".agl-unit[data-thing]").count() > 0
 
 
-def test_small_graphs_have_neither_bar_nor_map(browser: Browser, tmp_path: Path):
+def test_small_graphs_have_neither_bar_nor_map(visit: Any, tmp_path: Path):
     import samples
 
     step(samples.diamond()).save_html(tmp_path / "small.html")
-    page = browser.new_context().new_page()
-    page.goto((tmp_path / "small.html").as_uri())
+    page, _ = visit(tmp_path / "small.html")
     page.wait_for_selector(".agl .agl-svg [data-thing]")
     assert page.locator(".agl-bar, .agl-map").count() == 0
-    page.context.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -220,15 +219,13 @@ def test_opened_again_and_not_run(browser, lab, saved, host, trusted):
     notebook.close()
 
 
-def test_as_a_page_of_nbconvert(browser, saved, tmp_path):
+def test_as_a_page_of_nbconvert(visit, saved, tmp_path):
     """Offline: the picture and table of the stepper, and the embedded one steps."""
     from nbconvert import HTMLExporter
 
     body, _ = HTMLExporter().from_filename(str(saved))
     (tmp_path / "page.html").write_text(body, encoding="utf-8")
-    page = browser.new_context(viewport={"width": 1280, "height": 2000}).new_page()
-    page.route(re.compile("^https?:"), lambda route: route.abort())
-    page.goto((tmp_path / "page.html").as_uri(), wait_until="load")
+    page, _ = visit(tmp_path / "page.html", (1280, 2000))
     pictures = page.locator(".jp-OutputArea img")
     expect(pictures.first).to_be_visible()
     assert pictures.first.evaluate("e => e.naturalWidth") > 0
@@ -240,4 +237,3 @@ def test_as_a_page_of_nbconvert(browser, saved, tmp_path):
     inside = page.frame_locator("iframe")
     inside.get_by_role("button", name="Last", exact=True).click()
     expect(inside.locator(".agl-count")).to_have_text("35 / 35")
-    page.context.close()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import samples
-from axe_playwright_python.sync_playwright import Axe
 from labserver import eventually
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Locator, Page, expect
+from tabs import violations, walk
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -25,25 +25,16 @@ TRACE = samples.diamond()
 WORST = {"serious", "critical"}
 
 
-def visit(browser: Browser, path: Path, size=(1280, 800), **context) -> tuple[Page, list[str]]:
-    """The page from disk, with the network cut off; and the list that its errors and requests are noted in."""
-    page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-    page.set_default_timeout(60_000)
-    noted: list[str] = []
-    page.on("pageerror", lambda error: noted.append(str(error)))
-    page.on(
-        "console",
-        lambda message: noted.append(message.text) if message.type in ("error", "warning") else None,
-    )
+@pytest.fixture
+def visit(visit):
+    """Also waits for the stepper."""
 
-    def refuse(route):
-        noted.append(route.request.url)
-        route.abort()
+    def there(*args, **options):
+        page, noted = visit(*args, **options)
+        expect(page.locator(".agl-count").first).to_be_visible()
+        return page, noted
 
-    page.context.route(re.compile("^(?!file:|data:|blob:|about:)"), refuse)
-    page.goto(path.as_uri())
-    expect(page.locator(".agl-count").first).to_be_visible()
-    return page, noted
+    return there
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +44,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_page_steps_from_disk_without_a_network(browser, demo):
-    page, noted = visit(browser, demo)
+def test_a_page_steps_from_disk_without_a_network(visit, demo):
+    page, noted = visit(demo)
     for k in range(1, len(TRACE) + 1):
         page.get_by_role("button", name="Step", exact=True).click()
         assert page.get_by_role("status").first.inner_text() == narrate(TRACE, k)
     assert not noted
-    page.context.close()
 
 
 OPERATION, LOOP = ["rule", "out", "inputs", "edges", "saved"], ["node", "ready", "deps", "buffers"]
@@ -104,7 +94,12 @@ def failed():
     return last_recording()
 
 
-LOOK = """(code) => {
+def forward(page: Page) -> Locator:
+    return page.get_by_role("button", name="Step", exact=True)
+
+
+LOOK = """() => {
+    const code = document.querySelector(".agl-code");
     const texts = (what) => [...code.querySelectorAll(what)].map((e) => e.innerText);
     const box = (what) => code.querySelector(what)?.getBoundingClientRect().toJSON();
     return {
@@ -113,23 +108,22 @@ LOOK = """(code) => {
         pane: code.getBoundingClientRect().toJSON(), whole: code.scrollWidth <= code.clientWidth,
     };
 }"""
-"""All that is asked at a step, in one call: each would take longer than the step."""
+"""All that is asked at a step."""
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 700)])
 @pytest.mark.parametrize("trace", [TRACE, failed()], ids=["diamond", "writes"])
-def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
+def test_the_engine_is_seen_at_work(visit, tmp_path, trace, size):
     """Beside the program is the engine's own source; lit is the statement that has just run, and its variables stand above."""
     step(trace).save_html(tmp_path / "engine.html")
-    page, noted = visit(browser, tmp_path / "engine.html", size)
+    page, noted = visit(tmp_path / "engine.html", size)
     code, pages, at = page.get_by_role("region", name="Code"), listing()["pages"], listing()["at"]
     page.get_by_role("button", name="engine", exact=True).click()
     assert "runs at the next operation" in code.inner_text()
     state, seen = State(trace), set()
-    for mark, sentence in told(trace):
-        page.get_by_role("button", name="Step", exact=True).click()
+    for (mark, sentence), look in zip(told(trace), walk(forward(page), len(trace), LOOK), strict=True):
         state.advance()
-        now, look = variables(state, mark), code.evaluate(LOOK)
+        now = variables(state, mark)
         assert look["lit"] == ([rows(pages[at[mark][0]])[at[mark][1]][1].strip()] if mark else [])
         assert look["sentences"] == ([sentence] if sentence else [])
         held = dict(text.split(" = ", 1) for text in look["variables"])
@@ -150,38 +144,33 @@ def test_the_engine_is_seen_at_work(browser, tmp_path, trace, size):
     page.get_by_role("button", name="your code", exact=True).click()
     assert "heappop" not in code.inner_text()
     assert not noted
-    page.context.close()
 
 
 @pytest.mark.parametrize("size", [(1024, 700), (1440, 900)])
-def test_the_engines_line_is_seen_when_it_is_presented(browser, demo, size):
+def test_the_engines_line_is_seen_when_it_is_presented(visit, demo, size):
     """In large type the lit line still lies whole below the variables."""
-    page, noted = visit(browser, demo, size)
+    page, noted = visit(demo, size)
     page.get_by_role("button", name="engine", exact=True).click()
     page.get_by_role("button", name="Present").click()
-    code, at, seen = page.get_by_role("region", name="Code"), listing()["at"], 0
-    for mark, _ in told(TRACE):
-        page.get_by_role("button", name="Step", exact=True).click()
+    at, seen = listing()["at"], 0
+    for (mark, _), look in zip(told(TRACE), walk(forward(page), len(TRACE), LOOK), strict=True):
         if mark in at:
-            line, pane = code.locator("[data-lit=now]").bounding_box(), code.bounding_box()
-            head = code.locator(".agl-listings").bounding_box()
-            assert head["y"] + head["height"] <= line["y"] + 1
-            assert line["y"] + line["height"] <= pane["y"] + pane["height"] + 1
+            line, pane, head = look["line"], look["pane"], look["head"]
+            assert head["bottom"] <= line["top"] + 1
+            assert line["bottom"] <= pane["bottom"] + 1
             seen += 1
     assert seen > 20
     assert not noted
-    page.context.close()
 
 
-def test_the_loops_variables_are_told_with_their_numbers(browser, demo):
-    page, noted = visit(browser, demo)
+def test_the_loops_variables_are_told_with_their_numbers(visit, demo):
+    page, noted = visit(demo)
     page.get_by_role("button", name="engine", exact=True).click()
-    code, state = page.get_by_role("region", name="Code"), State(TRACE)
-    for mark, _ in told(TRACE):
-        page.get_by_role("button", name="Step", exact=True).click()
+    state = State(TRACE)
+    for (mark, _), look in zip(told(TRACE), walk(forward(page), len(TRACE), LOOK), strict=True):
         state.advance()
         now = variables(state, mark)
-        held = dict(text.split(" = ", 1) for text in code.locator(".agl-variables code").all_inner_texts())
+        held = dict(text.split(" = ", 1) for text in look["variables"])
         if "ready" in held:
             for name in ("ready", "deps", "buffers"):
                 assert held[name].count("Mul") + held[name].count("Acc") == len(now[name])
@@ -190,12 +179,11 @@ def test_the_loops_variables_are_told_with_their_numbers(browser, demo):
         elif held:
             assert float(held["out"]) == TRACE.values[state.tensors[now["out"][0]].value]["data"]
     assert not noted
-    page.context.close()
 
 
-def test_several_steppers_in_a_page_begin_where_they_stood(browser, tmp_path):
+def test_several_steppers_in_a_page_begin_where_they_stood(visit, tmp_path):
     lab.save_html(tmp_path / "two.html", step(TRACE, position=9), step(samples.mlp()), title="<Two> & more")
-    page, noted = visit(browser, tmp_path / "two.html")
+    page, noted = visit(tmp_path / "two.html")
     assert page.title() == "<Two> & more"
     expect(page.get_by_role("heading", level=1)).to_have_text("<Two> & more")
     one, two = page.get_by_role("group", name="Autograd stepper").all()
@@ -203,28 +191,25 @@ def test_several_steppers_in_a_page_begin_where_they_stood(browser, tmp_path):
     assert one.locator(".agl-count").inner_text() == f"9 / {len(TRACE)}"
     assert two.locator(".agl-count").inner_text() == f"1 / {len(samples.mlp())}"
     assert not noted
-    page.context.close()
 
 
 @pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
-def test_the_theme_is_the_readers(browser, demo, scheme, dark):
-    page, _ = visit(browser, demo, color_scheme=scheme)
+def test_the_theme_is_the_readers(visit, demo, scheme, dark):
+    page, _ = visit(demo, color_scheme=scheme)
     for place in ("body", ".agl"):
         color = page.locator(place).first.evaluate("e => getComputedStyle(e).backgroundColor")
         assert (sum(int(part) for part in re.findall(r"\d+", color)[:3]) < 380) == dark
-    page.context.close()
 
 
-def test_without_scripts_the_picture_and_the_steps_are_there(browser, demo):
-    page = browser.new_context(java_script_enabled=False).new_page()
+def test_without_scripts_the_picture_and_the_steps_are_there(tab, demo):
+    page = tab(context={"java_script_enabled": False}).page
     page.goto(demo.as_uri())
     assert "35 steps" in page.locator("img").get_attribute("alt")
     page.locator("summary").click()
     expect(page.get_by_role("cell", name=narrate(TRACE, 35))).to_be_visible()
-    page.context.close()
 
 
-def test_any_host_with_the_anywidget_model_will_do(browser, tmp_path):
+def test_any_host_with_the_anywidget_model_will_do(tab, tmp_path):
     """As VS Code, Colab and marimo load it: imported from a blob, in a shadow root, with get, set, on, off, save_changes.
 
     Under a content security policy that allows no other script; and all else that is asked of the model fails.
@@ -243,10 +228,8 @@ def test_any_host_with_the_anywidget_model_will_do(browser, tmp_path):
         style-src 'unsafe-inline'"><body><div id="place"></div><script nonce="x">window.failed = [];</script></body>""",
         encoding="utf-8",
     )
-    page = browser.new_context().new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    one = tab()
+    page = one.page
     page.goto((tmp_path / "host.html").as_uri())
     page.evaluate(
         """async ([esm, css, data]) => {
@@ -280,8 +263,7 @@ def test_any_host_with_the_anywidget_model_will_do(browser, tmp_path):
     events = {call[3:] for call in calls if call.startswith("on ")}
     assert events
     assert events == {call[4:] for call in calls if call.startswith("off ")}  # nothing goes on listening
-    assert not errors
-    page.context.close()
+    assert not one.noted
 
 
 # Everyone.
@@ -289,21 +271,20 @@ def test_any_host_with_the_anywidget_model_will_do(browser, tmp_path):
 
 def barriers(page: Page) -> list[str]:
     """What axe-core finds that is serious or worse, by WCAG 2.2 A and AA and its own best practices."""
-    results = Axe().run(page, options={"resultTypes": ["violations"]})
     return [
         f"{found['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
-        for found in results.response["violations"]
+        for found in violations(page)
         for node in found["nodes"]
         if found["impact"] in WORST
     ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_barrier(browser, tmp_path, scheme):
+def test_axe_finds_no_serious_barrier(visit, tmp_path, scheme):
     traces = {"diamond": samples.diamond(), "mlp": samples.mlp()}
     for name, trace in traces.items():
         step(trace).save_html(tmp_path / f"{name}.html")
-        page, _ = visit(browser, tmp_path / f"{name}.html", color_scheme=scheme, reduced_motion="reduce")
+        page, _ = visit(tmp_path / f"{name}.html", color_scheme=scheme, reduced_motion="reduce")
         page.evaluate("document.querySelector('meta[http-equiv]').remove()")
         slider = page.get_by_role("slider", name="Position")
         for k in (0, len(trace) // 3, 2 * len(trace) // 3, len(trace)):
@@ -312,16 +293,14 @@ def test_axe_finds_no_serious_barrier(browser, tmp_path, scheme):
         tab = page.get_by_role("tab", name="Table").or_(page.get_by_role("button", name="Table", exact=True))
         tab.first.click()
         assert barriers(page) == [], (name, "table")
-        page.context.close()
 
 
 @pytest.mark.parametrize("mode", ["predict", "engine"])
-def test_axe_in_the_other_modes(browser, tmp_path, mode):
+def test_axe_in_the_other_modes(visit, tmp_path, mode):
     step(samples.diamond(), mode=mode, position=8).save_html(tmp_path / "a.html")
-    page, noted = visit(browser, tmp_path / "a.html", reduced_motion="reduce")
+    page, noted = visit(tmp_path / "a.html", reduced_motion="reduce")
     assert barriers(page) == []
     assert not noted
-    page.context.close()
 
 
 # Whether something that can be operated, or the sentence, sticks out of the window or of what clips it, or lies under
@@ -350,31 +329,27 @@ CLIPPED = """() => {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("size", "options"),
-    [
+@pytest.mark.parametrize("mode", ["watch", "predict"])
+def test_no_control_is_cut_off(visit, tmp_path, mode):
+    step(samples.mlp(), mode=mode).save_html(tmp_path / "a.html")
+    for size, context in [
         ((1024, 768), {}),
         ((1280, 800), {}),
         ((1920, 1080), {}),
+        ((320, 640), {}),  # 400 %, WCAG's reflow
         ((640, 400), {"device_scale_factor": 2}),  # 1280 x 800 at 200 % zoom
         ((512, 384), {"device_scale_factor": 2}),  # the projector at 200 %
-        ((320, 640), {}),  # 400 %, WCAG's reflow
-    ],
-)
-@pytest.mark.parametrize("mode", ["watch", "predict"])
-def test_no_control_is_cut_off(browser, tmp_path, size, options, mode):
-    step(samples.mlp(), mode=mode).save_html(tmp_path / "a.html")
-    page, _ = visit(browser, tmp_path / "a.html", size, **options)
-    for k in (0, 20, 60, 82):
-        page.get_by_role("slider", name="Position").fill(str(k))
-        assert page.evaluate(CLIPPED) == [], k
-    page.context.close()
+    ]:
+        page, _ = visit(tmp_path / "a.html", size, context=context)
+        for k in (0, 20, 60, 82):
+            page.get_by_role("slider", name="Position").fill(str(k))
+            assert page.evaluate(CLIPPED) == [], (size, k)
 
 
-def test_the_focus_is_seen_wherever_it_goes(browser, demo):
+def test_the_focus_is_seen_wherever_it_goes(visit, demo):
     """Tab goes through every control, each with an outline, and out at the end."""
     for scheme in ("light", "dark"):
-        page, _ = visit(browser, demo, color_scheme=scheme)
+        page, _ = visit(demo, color_scheme=scheme)
         seen = []
         for _ in range(60):
             page.keyboard.press("Tab")
@@ -390,11 +365,10 @@ def test_the_focus_is_seen_wherever_it_goes(browser, demo):
         else:
             pytest.fail("Tab does not leave the stepper")
         assert {"BUTTON Step", "BUTTON Play", "INPUT Position", "SELECT Step by", "SELECT Speed"} <= set(seen)
-        page.context.close()
 
 
-def test_reduced_motion_and_forced_colours_are_honoured(browser, demo):
-    page, _ = visit(browser, demo, reduced_motion="reduce", forced_colors="active")
+def test_reduced_motion_and_forced_colours_are_honoured(visit, demo):
+    page, _ = visit(demo, reduced_motion="reduce", forced_colors="active")
     page.get_by_role("button", name="Last", exact=True).click()
     moving = page.evaluate(
         """() => document.getAnimations().filter((a) => a.playState === "running" && a.effect.getTiming().duration > 50).length"""
@@ -415,4 +389,3 @@ def test_reduced_motion_and_forced_colours_are_honoured(browser, demo):
         }"""
     )
     assert strange == []
-    page.context.close()

@@ -208,12 +208,9 @@ def test_the_notebook_says_the_level_and_the_reader_decides():
         lab.level("easy")
 
 
-def test_the_choice_is_kept_in_the_browser(browser, tmp_path):
-    page = tmp_path / "steps.html"
-    lab.step(three_operations(), level="simple").save_html(page)
-    context = browser.new_context()
-    tab = context.new_page()
-    tab.goto(page.as_uri())
+def test_the_choice_is_kept_in_the_browser(visit, tmp_path):
+    lab.step(three_operations(), level="simple").save_html(tmp_path / "steps.html")
+    tab, _ = visit(tmp_path / "steps.html")
     control = tab.get_by_label("How much to show")
     expect(control).to_have_value("simple")
     control.select_option("all")
@@ -221,7 +218,6 @@ def test_the_choice_is_kept_in_the_browser(browser, tmp_path):
     expect(control).to_have_value("all")
     control.select_option("simple")  # as the notebook has it: nothing to remember
     assert tab.evaluate("localStorage.length") == 0
-    context.close()
 
 
 def wrong_shape():

@@ -110,38 +110,28 @@ def deck(make, tmp_path_factory):
 
 
 @pytest.fixture
-def open_(browser):
+def open_(tab):
     """Opens a file with the network cut off; what was asked of it, and what failed, is listed."""
-    contexts = []
 
     def page_of(path, width=1024, height=768, scheme="light"):
-        contexts.append(
-            browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
-            )
-        )
-        page = contexts[-1].new_page()
-        page.wrong = []
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("request", lambda request: request.url.startswith("http") and page.wrong.append(request.url))
-        page.goto(path.as_uri())
-        return page
+        one = tab((width, height), color_scheme=scheme)
+        one.page.goto(path.as_uri())
+        return one
 
-    yield page_of
-    for context in contexts:
-        context.close()
+    return page_of
 
 
 def test_it_asks_the_network_for_nothing_and_breaks_nowhere(deck, open_):
-    page = open_(deck)
+    one = open_(deck)
+    page = one.page
     page.wait_for_function("!!Reveal.options")
-    assert page.wrong == []
+    assert one.noted == []
     assert page.title() == "90 · A short one"
 
 
 @pytest.mark.parametrize("width", [1024, 1366])
 def test_everything_fits_on_its_slide(deck, open_, width):
-    page = open_(deck, width)
+    page = open_(deck, width).page
     heights = page.evaluate(
         "[...document.querySelectorAll('.slides section > section')].map((s) => [s.scrollHeight, s.scrollWidth])"
     )
@@ -150,7 +140,7 @@ def test_everything_fits_on_its_slide(deck, open_, width):
 
 
 def test_a_stepper_leaves_room_for_the_number_of_the_slide_and_the_arrows(deck, open_):
-    page = open_(deck)
+    page = open_(deck).page
     bottom = page.evaluate(
         """() => { const frame = document.querySelector(".agl-embed iframe");
                    return frame.getBoundingClientRect().bottom - frame.closest("section").getBoundingClientRect().top; }"""
@@ -159,22 +149,22 @@ def test_a_stepper_leaves_room_for_the_number_of_the_slide_and_the_arrows(deck, 
 
 
 def test_a_deck_is_as_wide_as_the_screen_and_code_is_large(deck, open_):
-    assert open_(deck, 1024, 768).evaluate("Reveal.options.width") == 1024
-    page = open_(deck, 1920, 1080)
+    assert open_(deck, 1024, 768).page.evaluate("Reveal.options.width") == 1024
+    page = open_(deck, 1920, 1080).page
     assert page.evaluate("Reveal.options.width") == 1365
     size = "getComputedStyle(document.querySelector('.jp-InputArea-editor pre')).fontSize"
     assert page.evaluate(size) == "20px"  # of 768: as 14 point on a page 10 inches wide
 
 
 def test_the_answer_is_covered_by_a_click_and_the_question_is_not(deck, open_):
-    page = open_(deck)
+    page = open_(deck).page
     assert page.locator(".fragment", has_text="It is 96.").count() == 1
     assert page.locator(".fragment", has_text="What is").count() == 0
     assert page.locator(".fragment", has_text="That is not what happens").count() == 1
 
 
 def test_notes_are_speaker_notes(deck, open_):
-    page = open_(deck)
+    page = open_(deck).page
     notes = page.locator("aside.notes")
     assert notes.count() == 1
     assert "Ask them." in notes.text_content()
@@ -182,7 +172,8 @@ def test_notes_are_speaker_notes(deck, open_):
 
 
 def test_a_stepper_wakes_with_its_slide_and_steps(deck, open_):
-    page = open_(deck)
+    one = open_(deck)
+    page = one.page
     page.wait_for_function("!!Reveal.options")
     frame = page.locator(".agl-embed iframe")
     assert frame.get_attribute("srcdoc") is None
@@ -196,12 +187,12 @@ def test_a_stepper_wakes_with_its_slide_and_steps(deck, open_):
     page.wait_for_function(has_the_keys, arg="IFRAME")
     page.get_by_role("button", name="Click into the stepper").click()
     page.wait_for_function(has_the_keys, arg="BODY")
-    assert page.wrong == []
+    assert one.noted == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_themes_can_be_read(deck, open_, scheme):
-    page = open_(deck, scheme=scheme)
+    page = open_(deck, scheme=scheme).page
     colors = page.evaluate(
         """() => {
           const rgb = (c) => c.match(/[\\d.]+/g).slice(0, 3).map(Number);
@@ -222,19 +213,21 @@ def test_without_reveal_it_is_one_page_that_says_why(make, open_):
     path, said = make()
     assert "so the room needs a network" in said
     assert "--reveal package" in said
-    page = open_(path)
+    one = open_(path)
+    page = one.page
     page.get_by_text("reveal.js could not be loaded").wait_for()
     page.frame_locator(".agl-embed iframe").get_by_role("button", name="Step", exact=True).wait_for()
     assert page.get_by_text("It is 96.").is_visible()
     assert not page.locator("aside.notes").is_visible()
     assert page.evaluate("document.documentElement.scrollHeight") > 2000
-    assert all(url.startswith(slides.CDN) for url in page.wrong)
+    assert all(url.startswith(slides.CDN) for url in one.errors + one.asked)
 
 
 @pytest.mark.skipif("REVEAL_JS" not in os.environ, reason="REVEAL_JS names no copy of reveal.js")
 def test_with_the_real_reveal(make, open_):
     path, _ = make("--reveal", Path(os.environ["REVEAL_JS"]))
-    page = open_(path)
+    one = open_(path)
+    page = one.page
     page.wait_for_function("Reveal.isReady()")
     answer = page.locator(".fragment", has_text="It is 96.")
     for _ in range(2):
@@ -248,4 +241,5 @@ def test_with_the_real_reveal(make, open_):
         page.get_by_role("button", name="Click into the stepper").click()
         page.keyboard.press("s")
     opened.value.get_by_text("Ask").wait_for()
-    assert page.wrong == []
+    opened.value.close()
+    assert one.noted == []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import labserver  # noqa: F401 - the hand-made traces
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
+from tabs import violations
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -17,24 +17,17 @@ SIZES = [(1024, 768), (1280, 800)]
 
 
 @pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Any]:
-    pages: list[tuple[Page, list[str]]] = []
+def opened(visit: Any, tmp_path: Path) -> Any:
+    """Opens a widget as a saved page."""
 
-    def show(widget: Any, size: tuple[int, int] = (1280, 800), scheme: Any = "light") -> Page:
+    def show(widget: Any, size: tuple[int, int] = (1280, 800), scheme: str = "light") -> Page:
         path = tmp_path / "page.html"
         widget.save_html(path)
-        page = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        pages.append((page, errors))
-        page.goto(path.as_uri())
+        page, _ = visit(path, size, color_scheme=scheme)
         page.wait_for_selector(".agl-root")
         return page
 
-    yield show
-    for page, errors in pages:
-        page.close()
-        assert not errors
+    return show
 
 
 def layers(x: Any, w: Any, n: int) -> Any:
@@ -98,16 +91,13 @@ def test_the_passes_are_stepped_change_by_change(opened: Any) -> None:
 def test_nothing_is_cut_off_and_nobody_meets_a_barrier(
     opened: Any, size: tuple[int, int], scheme: str
 ) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     for view in ("run", "passes", "source"):
         page = opened(compared().show(view), size, scheme)
         wide = page.evaluate(
             "[...document.querySelectorAll('.agl, .agl-controls, .agl-head')].filter((e) => e.scrollWidth > e.clientWidth + 1).length"
         )
         assert not wide
-        found = Axe().run(page)
-        assert not found.response["violations"], found.generate_report()
+        assert violations(page) == []
 
 
 def test_a_compiled_node_opens_line_by_line(opened: Any) -> None:

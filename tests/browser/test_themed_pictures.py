@@ -37,9 +37,8 @@ PICTURES = {**samples.SMALL, "hooks and arrays": hooks_and_arrays}
 
 
 @pytest.mark.parametrize("system", ["light", "dark"])
-def test_a_picture_has_the_colors_of_its_page(browser: Browser, system):
-    context = browser.new_context(color_scheme=system, viewport={"width": 1000, "height": 1200})
-    page = context.new_page()
+def test_a_picture_has_the_colors_of_its_page(tab, system):
+    page = tab((1000, 1200), color_scheme=system).page
 
     def pixels(picture: str, scheme: str) -> bytes:
         page.set_content(
@@ -67,7 +66,6 @@ def test_a_picture_has_the_colors_of_its_page(browser: Browser, system):
         != pixels(dark, "dark")
         == pixels(whole, "dark")
     )
-    context.close()
 
 
 def test_it_follows_the_theme_of_jupyterlab(browser: Browser, lab):

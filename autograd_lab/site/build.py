@@ -6,26 +6,17 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import live, pyodide
+from . import live, pyodide, reading, search
+from .options import Options
 from .pages import CannotBuildError, Site
 
-
-@dataclass(frozen=True)
-class Options:
-    """What the command was told."""
-
-    root: Path
-    """The checkout: the folder that holds notebooks/."""
-    pyodide: pyodide.Pyodide | None = None
-    """Python for pages that run programs; None if the command was told of none."""
-
-
-PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {}
+PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {
+    reading.INDEX: ("Notebooks", reading.add),
+}
 """The parts by their first page, such as "rules/index.html": what links call it, and what adds its pages to the site."""
 
 
@@ -33,11 +24,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Write the site; 0 if all is well, 2 with a reason on stderr if not."""
     asked = _parser().parse_args(argv)
     try:
+        _earlier(asked.folder)  # before the long work
         options = Options(course.find_root(asked.root), pyodide.of(asked.pyodide, asked.site))
         site = build(options)
         if broken := site.broken_links():
             raise CannotBuildError("links that lead nowhere:\n  " + "\n  ".join(broken))
-        _clear(asked.folder)
+        for path in _earlier(asked.folder):
+            path.unlink(missing_ok=True)
         site.add(MARK, "".join(f"{path}\n" for path in sorted(site.files)))
         site.write(asked.folder)
     except (CannotBuildError, FileNotFoundError, FileExistsError, PermissionError) as problem:
@@ -58,6 +51,7 @@ def build(options: Options) -> Site:
         began = time.perf_counter()
         add(site, options)
         print(f"{name}: {time.perf_counter() - began:.1f} s", flush=True)
+    search.add(site)
     if options.pyodide is not None:
         options.pyodide.finish(site)
         if options.pyodide.compiled:
@@ -69,17 +63,17 @@ MARK = ".autograd-lab-site"
 """A file that says that a folder was written by this command, and may be written anew."""
 
 
-def _clear(folder: Path) -> None:
-    """Remove an earlier site. Raises FileExistsError if there is something else in the folder."""
+def _earlier(folder: Path) -> list[Path]:
+    """The files of an earlier site in the folder. Raises FileExistsError if there is something else in it."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name a folder for the site")
-    if folder.exists() and any(folder.iterdir()):
-        if not (folder / MARK).is_file():
-            raise FileExistsError(
-                f"{folder} holds something that is no site of this command's, and would be lost: name an empty or a new folder"
-            )
-        for path in (folder / MARK).read_text(encoding="utf-8").splitlines():
-            (folder / path).unlink(missing_ok=True)
+    if not folder.exists() or not any(folder.iterdir()):
+        return []
+    if not (folder / MARK).is_file():
+        raise FileExistsError(
+            f"{folder} holds something that is no site of this command's, and would be lost: name an empty or a new folder"
+        )
+    return [folder / path for path in (folder / MARK).read_text(encoding="utf-8").splitlines()]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -34,12 +34,13 @@ _PAGE = """<!doctype html>
 <link rel="icon" href="{root}assets/site.svg">
 <link rel="stylesheet" href="{root}assets/site.css">
 <script>{first}</script>
+<script type="module" src="{root}assets/site.js"></script>
 {head}
 </head>
 <body>
 <header class="site-head">
 <a class="site-skip" href="#content">To the text</a>
-<nav aria-label="Site">{places}</nav>
+<div class="site-bar"><nav aria-label="Site">{places}</nav><div class="site-tools"></div></div>
 </header>
 <main id="content">
 {body}

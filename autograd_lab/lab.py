@@ -3,7 +3,7 @@
 import inspect
 import sys
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .course.classroom import classroom
 from .course.expect import expect
@@ -14,8 +14,10 @@ from .torchlike.autograd.node import Node
 from .tracing import Trace, narrate, state
 from .tracing.names import name_in, part_in
 from .tracing.recorder import last_recording, record, scope
-from .tracing.why import Why
 from .tracing.wrong_order import wrong_order
+
+if TYPE_CHECKING:
+    from .tracing.why import Why
 
 _express: Any = sys.modules.get("autograd_lab.express")
 if _express is not None:
@@ -90,7 +92,7 @@ def graph(what: Any) -> Any:
     return what.to_networkx() if isinstance(what, Trace) else of_tensor(what, sys._getframe(1))
 
 
-def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
+def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> "Why":
     """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
 
     x      a tensor, or its name in the last recording or in `trace`; `w.grad` gives the same answer as `w`
@@ -203,6 +205,19 @@ __all__ = [
     "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "graph", "hint", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "source", "stand_in", "state", "step", "step_code", "why", "wrong_order",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`Why`, which is loaded when somebody asks why."""
+    if name != "Why":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .tracing.why import Why
+
+    return globals().setdefault(name, Why)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "Why"})
 
 
 def _offer_magic() -> None:

@@ -36,6 +36,7 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     __slots__ = ("entry", "kept", "results", "watched")
     __setattr__ = object.__setattr__
+    _compiled = True
 
     @property
     def saved_tensors(self) -> Any:

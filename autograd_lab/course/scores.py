@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -60,6 +59,8 @@ def note(verdict: Verdict) -> None:
     path = place()
     if path is None:
         return
+    import tempfile  # and with it shutil, random, bz2, lzma: not before there are points to store
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as file:

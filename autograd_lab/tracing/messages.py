@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.entry import CompiledFunctionBackward
-from ..compiler.opened import backward_lines
 from ..torchlike.autograd.node import AccumulateGrad
 from ..torchlike.autograd.saved import Packed
 from ..torchlike.autograd.variable import Variable
@@ -305,7 +303,9 @@ class OpenPass(Watch):
         if by_user:
             self._hand(run, grads)
         recorder.notes.append(("applied", node, self.arriving, list(map(self.noted, sent)), place))
-        if isinstance(node, CompiledFunctionBackward):
+        if by_user and type(node)._compiled:
+            from ..compiler.opened import backward_lines
+
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
         if by_user or self.packed or self.all_copied:
             self._tell_others(run)

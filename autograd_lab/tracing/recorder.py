@@ -24,8 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.entry import CompiledFunctionBackward, UsedUp
-from ..compiler.opened import forward_lines, kept_values
 from ..torchlike.autograd import collector
 from ..torchlike.autograd.modes import THREAD, WATCHERS
 from ..torchlike.autograd.node import AccumulateGrad
@@ -362,13 +360,10 @@ class Recorder(Watch):
                 call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
             ))  # fmt: skip
             if node is not None and node.kind != "op":
-                if not isinstance(node, CompiledFunctionBackward):
+                if type(node)._compiled:
+                    self._open_compiled(node, inputs, outputs)
+                else:
                     self._on_ctx(node, frame)
-                    return
-                if isinstance(node, UsedUp):
-                    return
-                lines = forward_lines(node, [t._data for t in inputs])
-                self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
         except Exception as error:
             for t in outputs:  # not noted: they are met at their first use
                 met.pop(id(t), None)
@@ -835,6 +830,15 @@ class Recorder(Watch):
         """The numbers of `t` as notes store them."""
         return snapshot(t._data)
 
+    def _open_compiled(self, node, inputs, outputs) -> None:
+        """Note the lines that a compiled call ran forward."""
+        from ..compiler.entry import UsedUp
+        from ..compiler.opened import forward_lines, kept_values
+
+        if not isinstance(node, UsedUp):
+            lines = forward_lines(node, [t._data for t in inputs])
+            self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
+
     def _on_ctx(self, node, frame) -> None:
         """Note the tensors that a custom Function's forward keeps as attributes of ctx and its backward reads."""
         kept = []
@@ -1139,7 +1143,7 @@ def _as_tuple(tensors):
 
 def _of_function(node):
     """What the node of a Function holds now and may lose later: its saved values and their versions."""
-    return ((), None) if isinstance(node, CompiledFunctionBackward) else (node._kept, None)
+    return ((), None) if type(node)._compiled else (node._kept, None)
 
 
 def _numbers(g):

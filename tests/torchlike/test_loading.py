@@ -129,6 +129,24 @@ def test_what_the_program_does_not_use_is_not_loaded(program):
     assert len(pages) <= 21, pages  # of 44: what the course uses, and what adds to the rules of the core
 
 
+def test_what_a_notebook_does_not_use_is_not_loaded():
+    """Recording and stepping need neither the compiler nor the explanations of `lab.why`, and importing `lab` no widgets."""
+    program = f"""
+from autograd_lab import lab
+{SCALARS}
+with lab.record() as trace:
+    w * x
+assert "Why" in dir(lab)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", f"import json, sys, autograd_lab as torch\n{program}\n{LOADED}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = json.loads(run.stdout)
+    for unasked in ("compiler", "tracing.why", "tracing.networks", "widgets", "grade", "site", "nn", "optim"):
+        assert f"autograd_lab.{unasked}" not in loaded
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a process for each page is made by os.fork")
 def test_each_page_can_be_the_first_that_is_loaded():
     """Then no two need each other while they load, and threads that load them cannot wait for each other."""

@@ -76,6 +76,7 @@ class BackwardCFunction(Node, FunctionCtx):
     __slots__ = ("__dict__", "_given", "_infos", "_kept", "_operands", "n_outputs")
 
     kind = "function"
+    _compiled = False  # whether it is the node of a compiled graph
     plain_numbers = False
     plain = False
     widens = False

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import live, pyodide, reading, search
+from . import live, pyodide, reading, rulebook, search
 from .options import Options
 from .pages import CannotBuildError, Site
 
 PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {
     reading.INDEX: ("Notebooks", reading.add),
+    "rules/index.html": ("Rules", rulebook.add),
 }
 """The parts by their first page, such as "rules/index.html": what links call it, and what adds its pages to the site."""
 

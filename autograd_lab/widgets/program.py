@@ -107,17 +107,20 @@ def run(
     file: str = "program.py",
     most: int = MOST_EVENTS,
     seconds: float = MOST_SECONDS,
+    namespace: dict[str, Any] | None = None,
 ) -> Ran:
     """Run the text of a program for this engine, or for PyTorch, and record it.
 
     tell           is called with what the program prints, soon after it does
     file           its name in tracebacks and in the stepper
     most, seconds  after so many events, or so long, recording ends, and the program with it
+    namespace      where it runs, if not in a new one; its `__builtins__` decide what `import torch` means
     """  # fmt: skip
     lines = source.splitlines(keepends=True)
     linecache.cache[file] = (len(source), None, lines, file)
     output = Output(tell)
-    namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+    if namespace is None:
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
     trace: Trace | None = None
     with redirect_stdout(output), redirect_stderr(output):
         try:

@@ -7,16 +7,21 @@ broken ones. In a parallel run `--dist loadscope` keeps the cells of a notebook,
 
 import os
 
+# Hundreds of tests start a Python of their own: without compiled files each would compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Parallel workers share the cores: the threads of PyTorch's or NumPy's that wait for each other would only take them away.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import gc
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import nbval.kernel
 import pytest
@@ -25,7 +30,9 @@ from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
 from autograd_lab.course.kernel import manager_of_files
+from tests.kernels import launch
 
+sys.dont_write_bytecode = False  # what pytest makes of the test files is kept for the next run, too
 os.environ["AUTOGRAD_LAB_STRICT"] = "1"  # a recorder that fails raises, also in the kernels of notebooks
 
 HERE = Path(__file__).resolve().parent
@@ -43,6 +50,7 @@ def execute_counted(self: RunningKernel, cell_input: str, allow_stdin: bool | No
 
 RunningKernel.execute_cell_input = execute_counted
 
+LAUNCH = "jupyter_client.provisioning.local_provisioner.launch_kernel"
 start_once = nbval.kernel.start_new_kernel
 
 
@@ -50,7 +58,8 @@ def start_kernel(**settings: Any) -> Any:
     """Start a kernel; if it dies before it has run anything, start another, and show what the first one said."""
     with tempfile.TemporaryFile("w+") as said:  # nbval sends it to /dev/null
         try:
-            return start_once(**settings | {"stderr": said})
+            with mock.patch(LAUNCH, launch) if hasattr(os, "fork") else nullcontext():
+                return start_once(**settings | {"stderr": said})
         except RuntimeError as error:
             said.seek(0)
             warnings.warn(f"{error}; it said:\n{said.read()}", stacklevel=1)

@@ -209,7 +209,9 @@ class TorchPass:
         """
         self.hooked: dict[Any, list[int]] = {}  # in the order in which they were hooked
         self.retaining: dict[Any, list[Any]] = {}
-        for t in sorted(self.recorder.met.values(), key=_first_hook):
+        met = self.recorder.met.values()  # thousands, in each of a hundred passes: few are looked at
+        marked = [t for t in met if t._backward_hooks or t.retains_grad or id(t) in kept]
+        for t in sorted(marked, key=_first_hook):
             if not t.requires_grad:
                 continue
             fn = self.recorder.history(t)

@@ -38,7 +38,7 @@ def hasty():
 @pytest.fixture(scope="module")
 def impatient():
     """With less time by the clock, for what waits; still hundreds of times what the honest cells beside it take."""
-    yield from _engine(replace(PATIENT, cell_wall=3.0, probe_wall=3.0))
+    yield from _engine(replace(PATIENT, cell_wall=2.0, probe_wall=2.0))
 
 
 def _engine(limits):

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import live, pyodide, reading, rulebook, search
+from . import live, pyodide, reading, rulebook, search, start
 from .options import Options
 from .pages import CannotBuildError, Site
 
 PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {
+    start.PATH: ("Start", start.add),
     reading.INDEX: ("Notebooks", reading.add),
     "rules/index.html": ("Rules", rulebook.add),
 }

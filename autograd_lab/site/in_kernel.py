@@ -6,6 +6,8 @@ show from there on is marked. The page seals it until the reader has answered.
 
 from __future__ import annotations
 
+import ast
+import re
 from typing import Any
 
 from autograd_lab.course.reveal import Revealed, judged
@@ -16,14 +18,20 @@ STEPPER = "application/vnd.autograd-lab.stepper+json"
 CARD = "application/vnd.autograd-lab.card+json"
 """An open question: {"ask", "html"}."""
 SEAL = "application/vnd.autograd-lab.seal+json"
-"""From here on the outputs of a cell are for those who have answered the question {"ask"}."""
+"""From here on the outputs of a cell are for those who have answered the question {"ask"} ..."""
+OPEN = "application/vnd.autograd-lab.open+json"
+"""... and from here on for all again."""
 
 HOW = "Answer to see what happened, and why."
 MORE = "Answer to see what happened, and why. What comes after it opens then."
 
 
 def begin(lab: Any) -> None:
-    """From now on questions stay open, what follows their answers is marked, and a stepper is its data. `lab` is autograd_lab.lab."""
+    """From now on questions stay open, what follows their answers is marked, and a stepper is its data. `lab` is autograd_lab.lab.
+
+    The next cell is the first: steppers and sentences name cells by their numbers.
+    """
+    from IPython.core.getipython import get_ipython
     from IPython.display import display
 
     from autograd_lab.widgets.shown import Shown
@@ -32,6 +40,16 @@ def begin(lab: Any) -> None:
         data = {"traits": export.traits(shown), "still": shown.still(), "label": shown.summary()}
         display({STEPPER: data, "text/plain": shown.summary()}, raw=True)
 
+    shell: Any = get_ipython()
+
+    def count_anew(_: Any) -> None:
+        shell.events.unregister("post_run_cell", count_anew)
+        shell.execution_count = 1
+
+    shell.events.register("post_run_cell", count_anew)
+    if not any(isinstance(one, _Ends) for one in shell.ast_transformers):
+        shell.events.register("pre_run_cell", lambda _: _sealed.clear())
+        shell.ast_transformers.append(_Ends())
     lab.reveal = ask
     setattr(Shown, "_ipython_display_", show_data)  # noqa: B010  # mypy refuses to assign to a method
 
@@ -46,8 +64,56 @@ class Answered(Revealed):
     def __bool__(self) -> bool:
         from IPython.display import display
 
+        _sealed.add(self.ask)
         display({SEAL: {"ask": self.ask}, "text/plain": ""}, raw=True)
         return True
+
+
+_sealed: set[str] = set()
+"""The questions whose answer the outputs of the cell wait for now."""
+
+
+def ended() -> None:
+    """A statement has ended: what follows waits for no answer."""
+    from IPython.display import display
+
+    if _sealed:
+        _sealed.clear()
+        display({OPEN: {}, "text/plain": ""}, raw=True)
+
+
+class _Ends(ast.NodeTransformer):
+    """Calls `ended` after the statements of a cell, except the last, whose value is shown, and after an `if answered` inside them.
+
+    No line moves, and functions stay as they are.
+    """
+
+    def visit_Module(self, tree: ast.Module) -> ast.Module:
+        self.generic_visit(tree)
+        tree.body = [
+            each
+            for one in tree.body
+            for each in ((one, self._end(one)) if one is not tree.body[-1] else (one,))
+        ]
+        return tree
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        self.generic_visit(node)
+        asks = re.search(r"\banswered\b|\breveal\b", ast.unparse(node.test))
+        return [node, self._end(node)] if asks else [node]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node
+
+    @staticmethod
+    def _end(after: ast.stmt) -> ast.stmt:
+        (call,) = ast.parse(f"__import__({__name__!r}, fromlist=['ended']).ended()").body
+        for part in ast.walk(call):
+            ast.copy_location(part, after)
+        return call
 
 
 def ask(prediction: Any, truth: Any, ask: str = "") -> Revealed:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from html import escape, unescape
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,8 +31,8 @@ from autograd_lab.course.resources import students_name
 from autograd_lab.course.student import INSTRUCTOR, without_asserts
 from autograd_lab.widgets import front, guess
 
-from . import live, tex
-from .in_kernel import CARD, SEAL, STEPPER
+from . import live, rulebook, tex
+from .in_kernel import CARD, OPEN, SEAL, STEPPER
 from .options import Options
 from .pages import ASSETS, CannotBuildError, Site
 
@@ -160,12 +161,15 @@ def as_html(site: Site, at: str, cell: Any, pictures: list[str]) -> Iterator[Any
         pictures if len(pictures) == sum("image/png" in o.get("data", {}) for o in cell.outputs) else []
     )
     asked: list[str] = []
-    for output in cell.outputs:
+    for output in _with_whole_streams(cell.outputs):
         data = output.get("data", {})
         if SEAL in data:
             if data[SEAL]["ask"] not in asked:
                 asked.append(data[SEAL]["ask"])
                 yield _html(f"<!--seal {data[SEAL]['ask']}-->")
+        elif OPEN in data:
+            asked.clear()
+            yield _html("<!--sealed-->")
         elif CARD in data:
             ask = data[CARD]["ask"]
             yield _html(
@@ -182,6 +186,15 @@ def as_html(site: Site, at: str, cell: Any, pictures: list[str]) -> Iterator[Any
             yield output
     if asked:
         yield _html("<!--sealed-->")
+
+
+def _with_whole_streams(outputs: list[Any]) -> Iterator[Any]:
+    """What is printed comes in pieces, which are not the same in two runs."""
+    for (kind, name), group in groupby(outputs, lambda output: (output.output_type, output.get("name"))):
+        if kind == "stream":
+            yield nbformat.v4.new_output("stream", name=name, text="".join(output.text for output in group))
+        else:
+            yield from group
 
 
 def _html(text: str) -> Any:
@@ -235,11 +248,23 @@ def linked(site: Site, at: str, body: str) -> str:
         words = "in the lab" if address else "in the lab, when it is installed"
         return f'<a href="{address}">{found[2]}</a>, {words}' if address else f"{found[2]}, {words}"
 
+    if RULES in site.places:
+        body = re.sub(r"(?<!>)<code>(\w+)</code>(?!</a>)", partial(_rule, site, at), body)
     body = re.sub(r'<a href="\.\./exercises/(\w+\.ipynb)">(.*?)</a>', exercise, body)
     return re.sub(r'(<a href="\d\d_\w+)\.ipynb"', r'\1.html"', body)
 
 
+def _rule(site: Site, at: str, code: re.Match[str]) -> str:
+    """The name of a rule as a link to its entry in the rule book; other code as it is."""
+    try:
+        page, _, anchor = rulebook.place_of(code[1]).partition("#")
+    except KeyError:
+        return code[0]
+    return f'<a href="{site.link(at, page)}#{anchor}">{code[0]}</a>'
+
+
 LAB = "lab/index.html"
+RULES = "rules/index.html"
 
 
 def in_lab(site: Site, at: str, file: str) -> str:

@@ -1,6 +1,6 @@
 """The index of the search: every page in parts, from heading to heading, with the words of each. assets/site.js looks words up in it.
 
-What nobody sees on a page is not in it: scripts, what waits for an answer, still pictures of steppers, which the steppers replace.
+It is small, so that it comes fast: code and what code prints are not in it, and of a stepper nothing. Nor is what nobody sees: what waits for an answer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .pages import LIVE, Site
 
 PATH = "assets/search.json"
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-_SKIPPED = {"script", "style", "nav", "template", "math", "svg", "title", "header"}
+_SKIPPED = {"script", "style", "nav", "template", "math", "svg", "title", "header", "pre"}
 
 
 def add(site: Site) -> None:

@@ -173,7 +173,7 @@ def test_the_index_holds_what_a_reader_sees(tmp_path):
     }
     assert found["notebooks/90_short.html", "leaves"] == (
         "Leaves",
-        "A leaf has one mailbox. lab . step ( trace ) printed",
+        "A leaf has one mailbox.",
     )
     assert "what happens" not in str(found)  # the steps of the still picture
     assert "First words." in found["notebooks/90_short.html", ""][1]

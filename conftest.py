@@ -27,7 +27,7 @@ import nbval.kernel
 import pytest
 from jupyter_client.manager import KernelManager
 from nbval.kernel import RunningKernel
-from nbval.plugin import IPyNbFile
+from nbval.plugin import IPyNbCell, IPyNbFile
 
 from autograd_lab.course.kernel import manager_of_files
 from tests.kernels import launch
@@ -119,8 +119,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is quick, before `-m` selects."""
+    """Mark what is quick, before `-m` selects; give a notebook's output as long as its cell.
+
+    nbval waits five seconds for output after a cell has ended, and has no option for it: on a loaded machine it may take longer.
+    """
     for item in items:
+        if isinstance(item, IPyNbCell):
+            item.output_timeout = float(item.config.option.nbval_cell_timeout)
         if any(item.path.is_relative_to(wing) for wing in QUICK) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.quick)
 

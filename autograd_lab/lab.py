@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .course.classroom import classroom
 from .course.expect import expect
 from .course.feedback import check, hint
+from .course.outputs import say
 from .course.reveal import reveal
 from .course.scores import progress
 from .torchlike.autograd.node import Node
@@ -170,7 +171,7 @@ def stand_in() -> Any:
 
 
 def source(node: Any) -> None:
-    """Print the source of a node's rule: how it was computed and how it sends its gradient on.
+    """Show the source of a node's rule: how it was computed and how it sends its gradient on.
 
     node   a node, such as `y.grad_fn`, or a tensor that has one
 
@@ -189,7 +190,7 @@ def source(node: Any) -> None:
     text, line = inspect.getsourcelines(type(rule))
     file = inspect.getsourcefile(type(rule)) or ""
     place = file.rpartition("autograd_lab/")
-    print(
+    say(
         f"# {place[1] + place[2] if place[1] else file}, line {line}\n{textwrap.dedent(''.join(text)).rstrip()}"
     )
 

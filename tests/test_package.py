@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -169,15 +170,21 @@ def test_an_editable_installation_enables_the_extension_for_its_checkout(tmp_pat
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A folder with the wheel, and its contents in `site`."""
+    """A folder with the wheel, made from the source archive, and in `site` its installation."""
     folder = tmp_path_factory.mktemp("built")
-    build = "import sys, hatchling.build as b; b.build_wheel(sys.argv[1])"
-    subprocess.run(
-        [sys.executable, "-c", build, str(folder)], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+
+    def run(*command: str, cwd: Path = ROOT) -> None:
+        ran = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+    build = "import sys, hatchling.build as b; getattr(b, sys.argv[1])(sys.argv[2])"
+    run(sys.executable, "-c", build, "build_sdist", str(folder))
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder / "source", filter="data")
+    run(sys.executable, "-c", build, "build_wheel", str(folder), cwd=next((folder / "source").iterdir()))
     (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile"]
+    run(*pip, "--target", str(folder / "site"), str(wheel))
     return folder
 
 
@@ -211,6 +218,11 @@ def test_the_wheel_carries_the_course_and_finds_it(built):
     where, files = in_site(built, code).splitlines()
     assert Path(where) == built / "site" / "autograd_lab" / "_course"
     assert len(files.split()) >= len(list((ROOT / "notebooks").glob("*.ipynb")))
+
+
+def test_what_is_installed_works_without_the_checkout(built):
+    """Engine, stepper and the student's copies; the command is the installed one."""
+    assert "works" in in_site(built, (ROOT / "tests" / "installed.py").read_text(encoding="utf-8"))
 
 
 def answers_of_the_course() -> dict[str, set[str]]:

@@ -7,9 +7,11 @@ error with the announced words in it, shows the message, and lets the notebook c
 import warnings
 from types import TracebackType
 
+from .outputs import say
+
 
 class expect:  # noqa: N801 (used as a statement, like contextlib's managers)
-    """Run a block that must raise `kind` with `text` in its message; print that message.
+    """Run a block that must raise `kind` with `text` in its message; show that message.
 
     For a subclass of Warning, the block must issue the warning instead.
 
@@ -53,7 +55,7 @@ class expect:  # noqa: N801 (used as a statement, like contextlib's managers)
         for event in happened:
             if isinstance(event, self.kind) and self.text in str(event):
                 self.message = str(event)
-                print(f"{type(event).__name__}: {event}")
+                say(f"{type(event).__name__}: {event}")
                 return True
         came = happened[0]
         cause = came if not isinstance(came, Warning) else None

@@ -15,12 +15,14 @@ from autograd_lab.tracing.recorder import keep_last, record
 
 from . import plain, probe, scores
 from .items import Item, Probe, UnknownItemError, Verdict, difference, find, is_still_running, judge
+from .outputs import marimo
 
 if TYPE_CHECKING:
     from autograd_lab.tracing import Trace
 
 SECONDS = 10
 """The time that a check gives a student's code. All checks of the course together take less."""
+STEP_THROUGH = "Step through this case"
 _asked: dict[str, int] = {}  # hints given, per item
 LISTENERS: list[list[tuple[str, Any]]] = []
 """Where `check` stores what it is given, instead of judging it, while the builder or a grader runs a notebook's cells."""
@@ -156,6 +158,18 @@ class Result:
 class Failed(Result):
     """A verdict with a failed case: in a notebook, a button below it opens the stepper, if the case has anything to show."""
 
+    def _display_(self) -> Any:
+        """The same in marimo, whose own part opens and closes; the stepper is made when it is opened."""
+        module: Any = marimo()
+        said = module.Html(self._repr_html_())
+        if not self.steppable:
+            return said
+        return module.vstack([said, module.accordion({STEP_THROUGH: module.lazy(self.step)})])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """For marimo as well: it keeps no other last value until the part is opened."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _ipython_display_(self, **kwargs: Any) -> None:
         from IPython.core.getipython import get_ipython
         from IPython.display import display
@@ -170,7 +184,7 @@ class Failed(Result):
             return
         page = opener.with_button(self._repr_html_())
         display({"text/plain": repr(self), "text/html": page}, raw=True)
-        opener.show(self.step, "Step through this case")
+        opener.show(self.step, STEP_THROUGH)
 
 
 def _named(answer: Any) -> str:

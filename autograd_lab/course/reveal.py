@@ -8,13 +8,15 @@ import math
 from typing import Any
 
 from .foreseen import Part, question
+from .outputs import marimo
 
 
 class Revealed:
     """What `lab.reveal` returns: true if there was a prediction. A notebook shows nothing for it, the card is there."""
 
-    def __init__(self, answered: bool) -> None:
+    def __init__(self, answered: bool, card: Any = None) -> None:
         self.answered = answered
+        self._card = card
 
     def __bool__(self) -> bool:
         return self.answered
@@ -24,6 +26,10 @@ class Revealed:
 
     def _ipython_display_(self) -> None:
         pass
+
+    def _display_(self) -> Any:
+        """The card again: marimo shows a cell's last value in place of what was there before."""
+        return self._card
 
 
 def reveal(prediction: Any, truth: Any, ask: str = "") -> Revealed:
@@ -51,6 +57,12 @@ def reveal(prediction: Any, truth: Any, ask: str = "") -> Revealed:
     ✓ You said [None, nan], and it is ['None', 'nan']. Say in one sentence why.
     """
     card = judged(prediction, truth, ask)
+    if (module := marimo()) is not None:
+        from autograd_lab.widgets.guess_card import Card
+
+        widget = Card(card, text(card))
+        module.output.append(widget)
+        return Revealed(card["answered"], widget)
     if not _display(card, ask):
         print(text(card))
     return Revealed(card["answered"])

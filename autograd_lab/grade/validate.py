@@ -374,7 +374,7 @@ def _row(item_id: str, record: dict[str, Any] | None) -> Row:
 
 
 def pytest_configure() -> None:
-    """Patch nbval in two places, in this process only."""
+    """Patch nbval in a few places, in this process only."""
     from nbval.kernel import RunningKernel
     from nbval.plugin import IPyNbCell
 
@@ -406,6 +406,10 @@ def pytest_configure() -> None:
 
     RunningKernel.get_message = get_message
     IPyNbCell.__init__ = named
+    # Its own five seconds are enough for a cell that could not be interrupted, but not for the output of one that has ended.
+    IPyNbCell.output_timeout = property(
+        lambda self: 5 if self.parent.timed_out else CELL_TIMEOUT, lambda self, seconds: None
+    )
     IPyNbCell.reportinfo = reportinfo
 
 

@@ -57,11 +57,13 @@ class Drawing:
     def _repr_svg_(self) -> str:
         return self.svg
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Record:
+    def _repr_html_(self) -> str:
         picture = base64.b64encode(self.svg.encode()).decode("ascii")
         alt = escape(repr(self), quote=True)
-        html = f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
-        return {"text/plain": repr(self), "text/html": html, "image/svg+xml": self.svg}
+        return f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Record:
+        return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": self.svg}
 
 
 def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:

@@ -31,8 +31,8 @@ def shown(card: dict[str, Any], words: str, ask: str, names: dict[str, Any]) -> 
 
 def html(card: dict[str, Any], words: str, front: bool = True) -> str:
     """The card; `words` is its text, `front` says whether it carries script and style sheet, for itself and for others."""
-    style = f'<style class="agl-guess-style">{_asset("guess.css")}</style>' if front else ""
-    script = _asset("guess.js") if front else "" if card["answered"] else "window.aglGuess?.()"
+    style = f'<style class="agl-guess-style">{asset("guess.css")}</style>' if front else ""
+    script = asset("guess.js") if front else "" if card["answered"] else "window.aglGuess?.()"
     script = f"<script>{script}</script>" if script else ""
     if card["answered"]:
         parts = "".join(_answered(part, len(card["parts"]) > 1) for part in card["parts"])
@@ -94,7 +94,7 @@ def _sealed(card: dict[str, Any]) -> str:
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     """A file of the front end, without comments and indentation: every notebook carries it."""
     text = (ASSETS / name).read_text(encoding="utf-8")
     return re.sub(r"^\s*(//.*|/\*.*\*/)\n|^\s+|(?<=[;{}),]) // [^\"'`\n]*$", "", text, flags=re.M).rstrip()

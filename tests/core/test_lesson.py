@@ -36,8 +36,14 @@ def code_tokens(source):
             and isinstance(node.value.value, str)
         ):
             prose.update(range(node.lineno, node.end_lineno + 1))
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    return [token for token in tokens if token.type not in BLANK and token.start[0] not in prose]
+    tokens, depth = [], 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        name = tokenize.tok_name[token.type]
+        # From Python 3.12 on an f-string has tokens inside; here it is one, as any string.
+        depth += (name == "FSTRING_START") - (name == "FSTRING_END")
+        if not depth and token.type not in BLANK and token.start[0] not in prose:
+            tokens.append(token)
+    return tokens
 
 
 def code_lines(source):

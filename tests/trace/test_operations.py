@@ -13,7 +13,8 @@ import autograd_lab
 from autograd_lab.ops.rule import RULES
 
 for _module in pkgutil.walk_packages(autograd_lab.__path__, "autograd_lab."):
-    if not _module.name.endswith("__main__"):
+    # torch_adapter and its like define no rule, and cannot be imported where PyTorch is not installed
+    if not _module.name.endswith("__main__") and ".torch_" not in _module.name:
         importlib.import_module(_module.name)
 
 BASES = {

@@ -50,6 +50,7 @@ def execute_counted(self: RunningKernel, cell_input: str, allow_stdin: bool | No
 
 RunningKernel.execute_cell_input = execute_counted
 
+FORKS = sys.platform == "linux"  # macOS can fork, but not safely after all that is imported; Windows cannot
 LAUNCH = "jupyter_client.provisioning.local_provisioner.launch_kernel"
 start_once = nbval.kernel.start_new_kernel
 
@@ -58,7 +59,7 @@ def start_kernel(**settings: Any) -> Any:
     """Start a kernel; if it dies before it has run anything, start another, and show what the first one said."""
     with tempfile.TemporaryFile("w+") as said:  # nbval sends it to /dev/null
         try:
-            with mock.patch(LAUNCH, launch) if hasattr(os, "fork") else nullcontext():
+            with mock.patch(LAUNCH, launch) if FORKS else nullcontext():
                 return start_once(**settings | {"stderr": said})
         except RuntimeError as error:
             said.seek(0)

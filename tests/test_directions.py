@@ -106,7 +106,7 @@ def files_of(package: Path) -> dict[str, Path]:
     found = {}
     for path in sorted(package.rglob("*.py")):
         parts = [*path.relative_to(package).with_suffix("").parts]
-        if parts[0] in ("_course", "data"):
+        if parts[0] in ("_course", "data") or parts[-1][0].isdigit():  # the gallery's programs are no modules
             continue
         if parts[-1] == "__init__" and len(parts) > 1:
             parts.pop()

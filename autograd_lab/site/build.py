@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import live, pyodide, reading, rulebook, search, start
+from . import gallery, live, pyodide, reading, rulebook, search, start
 from .options import Options
 from .pages import CannotBuildError, Site
 
@@ -18,6 +18,7 @@ PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {
     start.PATH: ("Start", start.add),
     reading.INDEX: ("Notebooks", reading.add),
     "rules/index.html": ("Rules", rulebook.add),
+    gallery.INDEX: ("Gallery", gallery.add),
 }
 """The parts by their first page, such as "rules/index.html": what links call it, and what adds its pages to the site."""
 

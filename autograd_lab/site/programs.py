@@ -1,4 +1,4 @@
-"""Run a small program that says `import torch`, with this library in PyTorch's place or with PyTorch itself, and keep what it did.
+"""Run a small program that says `import torch`, with this library in PyTorch's place or with another one, and keep what it did.
 
 `torch` is replaced for the program alone: other code of the process goes on to import what it did.
 """
@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import io
 import linecache
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Ran:
     error: str = ""
     """The last line of the traceback, such as "RuntimeError: ...", or ""."""
     traceback: str = ""
+    """The error as Python prints it, with the lines of the program alone."""
     variables: dict[str, Any] = field(default_factory=dict)
     trace: Trace | None = None
 
@@ -43,20 +45,29 @@ def run(text: str) -> Ran:
         done = program.run(text, printed.append, NAME, namespace=ran.variables)
         ran.printed, ran.trace = "".join(printed), done.trace
         if done.error is not None:
-            ran.error, ran.traceback = f"{done.error['type']}: {done.error['message']}", done.error["text"]
+            ran.error = f"{done.error['type']}: {done.error['message']}"
+            ran.traceback = _own_lines(done.error["text"])
     return ran
 
 
-def run_with_pytorch(text: str) -> Ran:
-    """Run a program with PyTorch, which must be installed, and record nothing."""
+def run_in(library: str, text: str) -> Ran:
+    """Run a program with the library of this name as `torch`, such as PyTorch itself, and record nothing."""
     linecache.cache[NAME] = len(text), None, text.splitlines(keepends=True), NAME
-    with _heard("torch") as ran, contextlib.redirect_stdout(io.StringIO()) as printed:
+    with _heard(library) as ran, contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             exec(compile(text, NAME, "exec"), ran.variables)
         except Exception as error:
             ran.error = f"{type(error).__name__}: {error}"
     ran.printed = printed.getvalue()
     return ran
+
+
+def _own_lines(text: str) -> str:
+    """A traceback without the lines of other files than the program."""
+    parts = re.split(r"^(?=  File |\S)", text, flags=re.M)
+    return "".join(
+        part for part in parts if not part.startswith("  File ") or part.startswith(f'  File "{NAME}"')
+    )
 
 
 @contextlib.contextmanager

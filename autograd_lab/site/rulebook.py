@@ -135,13 +135,14 @@ def add(site: Site, options: Options) -> None:
     pages: dict[str, list[Entry]] = {family: [] for family in FAMILIES}
     for entry in found:
         pages[entry.family].append(entry)
+    for listed in pages.values():  # what nobody calls by hand comes later
+        listed.sort(key=lambda entry: (entry.is_base, "BackwardBackward" in entry.name))
     order = [family for family in pages if pages[family]]
     _add(site, "rules/index.html", "The rule book", _index(site, {family: pages[family] for family in order}))
     for i, family in enumerate(order):
         path = f"rules/{family}.html"
         around = [order[k] if 0 <= k < len(order) else "" for k in (i - 1, i + 1)]
-        listed = sorted(pages[family], key=lambda entry: entry.is_base)
-        _add(site, path, FAMILIES[family], _family(site, path, FAMILIES[family], listed, around))
+        _add(site, path, FAMILIES[family], _family(site, path, FAMILIES[family], pages[family], around))
 
 
 def _add(site: Site, path: str, title: str, body: str) -> None:
@@ -339,7 +340,9 @@ def _entry(site: Site, path: str, entry: Entry) -> str:
         texts = dict.fromkeys(call.text for call in sorted(entry.calls, key=_size))
         rows.append(("For example", "<br>".join(f"<code>{escape(text)}</code>" for text in list(texts)[:2])))
     if entry.notebooks:
-        rows.append(("Course", "notebooks " + ", ".join(_notebook(site, path, nr) for nr in entry.notebooks)))
+        rows.append(
+            ("Course", "notebooks " + ", ".join(notebook_link(site, path, nr) for nr in entry.notebooks))
+        )
     listed = "".join(f"<dt>{head}</dt><dd>{body}</dd>" for head, body in rows)
     summary = f"<p>{_prose(said.summary)}</p>" + (f"<p>{_prose(said.more)}</p>" if said.more else "")
     kind = (
@@ -378,7 +381,7 @@ def _prose(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
-def _notebook(site: Site, path: str, nr: str) -> str:
+def notebook_link(site: Site, path: str, nr: str) -> str:
     """The number of a notebook, with a link if the site has its page."""
     page = next(
         (
@@ -458,7 +461,7 @@ def _live(site: Site, path: str, entry: Entry) -> str:
     trace = programs.run(program(entry.name)).trace
     assert trace is not None
     shown = live.stepper(site, path, step(trace), f"{entry.name}, step by step")
-    return f'<details class="try"><summary>Step through it</summary>{shown}</details>'
+    return f'<details class="try"><summary><h3>Step through it</h3></summary>{shown}</details>'
 
 
 # -- the index -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 import autograd_lab
@@ -82,6 +83,19 @@ def test_environment_yml_has_the_requirements_of_pyproject():
     assert set(listed) - {"pip:"} | set(by_pip) - {"-e"} == wanted
     assert len(listed) == len(set(listed))
     assert text.rstrip().endswith("\n      - -e .")
+
+
+def test_binder_can_use_environment_yml():
+    """repo2docker takes it from the top of the repository, unless there is a folder for it alone, and names the environment itself."""
+    assert not [name for name in ("binder", ".binder", "Dockerfile") if (ROOT / name).exists()]
+    said = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert set(said) == {"name", "channels", "dependencies"}
+    (pip,) = (part["pip"] for part in said["dependencies"] if isinstance(part, dict))
+    assert pip[-1] == "-e ."  # the notebooks are those of the checkout, and so is the package
+    names = {re.split("[<>=]", part)[0] for part in said["dependencies"] if isinstance(part, str)}
+    assert names >= {"python", "pip", "jupyterlab", "notebook"}, (
+        "what Binder starts, and what installs the rest"
+    )
 
 
 def test_changelog_begins_with_this_version():

@@ -20,7 +20,7 @@ FILE = re.compile(
 )
 NAMED = re.compile(r"((?:`[A-Za-z_][\w.]*`(?:,? and |, )?)+) in `([\w./-]+\.py)`")
 SAMPLES = {
-    "train.py", "demo.py", "file.py", "helper.py", "exercises.yml",  # a user's own files
+    "train.py", "demo.py", "file.py", "helper.py", "exercises.yml", "class.yml",  # a user's own files
     "NN_name.py", "NN_name.ipynb",  # stand for any notebook
     "timestamp.txt",  # an instructor's
     "name.ipynb", "name-1.ipynb", "doejane_LATE_12345_678901_name-1.ipynb",  # what Canvas and browsers make of a name

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import gallery, live, pyodide, reading, rulebook, search, start
+from . import gallery, live, play, pyodide, reading, rulebook, search, start
 from .options import Options
 from .pages import CannotBuildError, Site
 
@@ -19,6 +19,7 @@ PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {
     reading.INDEX: ("Notebooks", reading.add),
     "rules/index.html": ("Rules", rulebook.add),
     gallery.INDEX: ("Gallery", gallery.add),
+    play.PAGE: ("Playground", play.add),  # after the parts that make traces of programs
 }
 """The parts by their first page, such as "rules/index.html": what links call it, and what adds its pages to the site."""
 
@@ -45,12 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def build(options: Options) -> Site:
-    """The site as a dict of files."""
-    site = Site({place: name for place, (name, _) in PARTS.items()})
+def build(options: Options, only: Collection[str] = PARTS.keys()) -> Site:
+    """The site as a dict of files, with all parts or with some, named by their first page."""
+    parts = {place: part for place, part in PARTS.items() if place in only}
+    site = Site({place: name for place, (name, _) in parts.items()})
     site.add_frame()
     live.add_front_end(site)
-    for name, add in PARTS.values():
+    for name, add in parts.values():
         began = time.perf_counter()
         add(site, options)
         print(f"{name}: {time.perf_counter() - began:.1f} s", flush=True)

@@ -24,9 +24,9 @@ LIVE = "site-live"
 """The class of an element that becomes a stepper; live.py makes them."""
 
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="en"{name}>
 <head>
-<meta charset="utf-8">
+<meta charset="utf-8">{policy}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="{description}">
@@ -51,7 +51,7 @@ _PAGE = """<!doctype html>
 
 
 # Before anything is drawn: the theme that the reader has chosen, and whether the page was opened as a file, where browsers load no modules.
-_FIRST = """{
+FIRST = """{
 const html = document.documentElement;
 html.classList.toggle("from-disk", location.protocol === "file:");
 try { const theme = localStorage.getItem("autograd-lab-theme"); if (theme) html.dataset.theme = theme; } catch {} // no storage: the system's theme
@@ -80,12 +80,14 @@ class Site:
             self.add(f"assets/{asset.name}", asset.read_bytes())
 
     def page(
-        self, path: str, title: str, body: str, *, description: str = "", styles: Sequence[str] = (), scripts: Sequence[str] = ()
+        self, path: str, title: str, body: str, *, description: str = "", styles: Sequence[str] = (), scripts: Sequence[str] = (),
+        policy: str = "", name: str = "",
     ) -> None:  # fmt: skip
         """Put an HTML page into the site, inside the frame that all pages share.
 
         `body` is HTML, whose links are relative to the page. `styles` and `scripts` are paths in the site, such as
         "assets/stepper.js"; scripts are loaded as modules. Those of the steppers are added where the body holds one (live.py).
+        `policy` is the page's Content-Security-Policy, `name` a class of its root, for a style sheet.
         """
         if f'class="{LIVE}"' in body:
             styles, scripts = ("assets/stepper.css", *styles), ("assets/stepper.js", *scripts)
@@ -98,7 +100,9 @@ class Site:
         self.add(
             path,
             _PAGE.format(
-                title=escape(title), description=escape(description or title, quote=True), root="../" * path.count("/"), first=_FIRST,
+                title=escape(title), description=escape(description or title, quote=True), root="../" * path.count("/"), first=FIRST,
+                name=f' class="{name}"' if name else "",
+                policy=f'\n<meta http-equiv="Content-Security-Policy" content="{escape(policy, quote=True)}">' if policy else "",
                 head="\n".join(head), places="\n".join(places), body=body,
             ),
         )  # fmt: skip

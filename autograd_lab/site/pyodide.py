@@ -10,6 +10,7 @@ Wheels are made here, without a network and the same every time: of this package
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import importlib.metadata
 import io
@@ -21,7 +22,6 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -140,6 +140,41 @@ class Pyodide:
     def _our_wheel(self, site: Site, name: str, files: dict[str, bytes], needs: Iterable[str]) -> None:
         if _key(name) not in self._ours:
             self.wheel(site, name, __version__, files | self._bytecode(files), needs)
+
+    def bundle(self, site: Site, at: str, *names: str) -> dict[str, Any]:
+        """What a page needs that loads Pyodide's files by itself, with these packages and what they need.
+
+        {"files": {name: {"url" as seen from the page `at`, "size" in bytes and "integrity" if known}}, "lock": the list of these
+        packages, "packages": their names}. Raises KeyError for a package that is not in the site.
+        """
+        files: dict[str, Any] = {
+            name: self._file(site, at, name) for name in CORE if not name.endswith(".mjs")
+        }
+        packages: dict[str, Any] = {}
+        waiting = [*map(_key, names)]
+        while waiting:
+            key = waiting.pop()
+            if key in packages:
+                continue
+            entry = self._ours.get(key) or self.lock["packages"][key]
+            name = entry["file_name"].rpartition("/")[2]
+            integrity = "sha256-" + base64.b64encode(bytes.fromhex(entry["sha256"])).decode()
+            files[name] = self._file(site, at, entry["file_name"]) | {"integrity": integrity}
+            packages[key] = entry | {"file_name": name}
+            waiting += map(_key, entry["depends"])
+        return {
+            "files": files,
+            "lock": self.lock | {"packages": packages},
+            "packages": [_key(name) for name in names],
+        }
+
+    def _file(self, site: Site, at: str, name: str) -> dict[str, Any]:
+        """Where one of Pyodide's files, or of our own, is, and its size if that is known."""
+        if (path := PLACE + name) in site.files:
+            return {"url": Site.link(at, path), "size": len(site.files[path])}
+        if self.folder is None:
+            return {"url": name if urlsplit(name).scheme else self.url + name}
+        return {"url": Site.link(at, path), "size": len(self._read(name))}
 
     def installed(self, site: Site, name: str, needs: Iterable[str] = ()) -> None:
         """Put a package that this Python has into the site, as far as it is Python: compiled parts and tests are left out.
@@ -290,7 +325,7 @@ def wheel(name: str, version: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def _hash(content: bytes) -> str:
-    return urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
 def _sources(left_out: Iterable[str]) -> dict[str, bytes]:

@@ -1,0 +1,58 @@
+// A program and a step in an address: #p=<the program, deflated, in base64url>&s=<the step>. What stands behind # is sent to nobody.
+
+/** So many characters may stand behind #; longer addresses are cut by what passes them on. */
+export const MOST = 8000;
+const MOST_PROGRAM = 200_000; // bytes: a short address can unfold to millions
+
+export class DamagedLink extends Error {}
+
+/** What stands behind # for a program at a step. */
+export async function toFragment(program, step) {
+  const packed = await through(new CompressionStream("deflate"), new TextEncoder().encode(program), Infinity);
+  let text = "";
+  for (let i = 0; i < packed.length; i += 4096) text += String.fromCharCode(...packed.subarray(i, i + 4096));
+  return `#p=${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}${step ? `&s=${step}` : ""}`;
+}
+
+/** The program and the step of an address, null if there is none. Throws DamagedLink, with a sentence for the reader. */
+export async function fromFragment(fragment) {
+  const found = new Map(fragment.replace(/^#/, "").split("&").map((part) => [part.slice(0, 2), part.slice(2)]));
+  const packed = found.get("p="), step = found.get("s=") ?? "";
+  if (packed === undefined) return null;
+  try {
+    if (!/^[\w-]+$/.test(packed)) throw new TypeError("characters that are not of base64url");
+    const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    const program = await through(new DecompressionStream("deflate"), bytes, MOST_PROGRAM);
+    return { program: new TextDecoder("utf-8", { fatal: true }).decode(program), step: /^\d{1,9}$/.test(step) ? Number(step) : 0 };
+  } catch (error) { // of the browser's decoders, each with errors of its own
+    throw new DamagedLink(`This link is damaged, and its program cannot be read: a part was probably cut off on its way. Ask for the link once more, or paste the program here. (${error.message})`);
+  }
+}
+
+/** The first 16 hex digits of the program's SHA-256: the name of its trace, if the site has one. */
+export async function digest(program) {
+  if (!globalThis.crypto?.subtle) return ""; // only where the address is safe: https, or this machine
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(program)));
+  return [...hash.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function through(stream, bytes, most) {
+  const writer = stream.writable.getWriter(), parts = [];
+  const written = writer.write(bytes).then(() => writer.close());
+  written.catch(() => {}); // the reader sees the same error
+  let size = 0;
+  const reader = stream.readable.getReader();
+  for (let one = await reader.read(); !one.done; one = await reader.read()) {
+    size += one.value.length;
+    if (size > most) {
+      reader.cancel().catch(() => {});
+      throw new RangeError("it is too long");
+    }
+    parts.push(one.value);
+  }
+  await written;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) { whole.set(part, at); at += part.length; }
+  return whole;
+}

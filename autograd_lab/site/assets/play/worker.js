@@ -1,0 +1,69 @@
+// The worker with Python. What Pyodide asks for by its name comes from what the frame was given; nothing else can be had.
+const BASE = "https://pyodide.invalid/";
+
+const boot = `
+from autograd_lab.torchlike.world.standin import stand_in
+torch = stand_in()
+
+from autograd_lab.widgets import program
+import builtins, json
+
+seed = torch.get_rng_state()
+
+def run(source, tell, events, seconds):
+    # as in a program that runs alone, whatever another one has set
+    torch.set_rng_state(seed)
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    torch.autograd.set_detect_anomaly(False)
+    return program.run(source, tell, most=events, seconds=seconds)
+
+def shown(ran):
+    return json.dumps(ran.shown(), allow_nan=False)
+
+run("import torch; torch.ones(2, requires_grad=True).sum().backward()", print, 100, 60).shown()  # so that what it needs is imported
+(run, shown)
+`;
+
+let run, shown, heap;
+
+async function begin({ files, lock, packages, scripts, module }) {
+  const name = (url) => String(url?.url ?? url).split("/").at(-1);
+  self.fetch = async (url) => {
+    if (name(url) === "pyodide-lock.json") return new Response(JSON.stringify(lock));
+    if (!files[name(url)]) throw new TypeError(`${name(url)} is not here`);
+    return new Response(files[name(url)], { headers: { "Content-Type": files[name(url)].type } });
+  };
+  const load = self.importScripts.bind(self);
+  self.importScripts = (url) => load(scripts[name(url)] ?? url);
+  WebAssembly.instantiateStreaming = async (_, imports) => ({ module, instance: await WebAssembly.instantiate(module, imports) });
+  self.importScripts("pyodide.js");
+  const py = await loadPyodide({ indexURL: BASE, lockFileURL: `${BASE}pyodide-lock.json`, env: { HOME: "/home/pyodide" } });
+  await py.loadPackage(packages, { messageCallback() {}, errorCallback(text) { throw new Error(text); } });
+  [run, shown] = py.runPython(boot).toJs();
+  heap = () => py._module.HEAP8.length;
+}
+
+self.onmessage = async ({ data }) => {
+  if (data.do !== "run") {
+    try {
+      await begin(data);
+      self.postMessage({ kind: "ready" });
+    } catch (error) {
+      self.postMessage({ kind: "broken", message: String(error?.message ?? error) });
+    }
+    return;
+  }
+  const { n, source, events, seconds } = data;
+  let result;
+  try {
+    const ran = run(source, (text) => self.postMessage({ kind: "printed", n, text }), events, 0.9 * seconds);
+    self.postMessage({ kind: "drawing", n });
+    result = shown(ran);
+    ran.destroy();
+  } catch (error) { // of the lab, or memory that is used up
+    const text = String(error?.message ?? error), message = text.trim().split("\n").at(-1);
+    result = JSON.stringify({ traits: null, why: [], events: 0, cut: "", error: { type: "Error", message, line: 0, text } });
+  }
+  self.postMessage({ kind: "done", n, result, heap: heap() });
+};

@@ -11,6 +11,7 @@ import pytest
 from each import each
 from recorded import check_live, differences, plain, stored
 
+from autograd_lab.ops.rule import RULES
 from autograd_lab.site import gallery, live, play, programs, rulebook
 from autograd_lab.site.options import Options
 from autograd_lab.site.pages import Site
@@ -50,10 +51,9 @@ RECORDED = stored(__file__)
 
 @pytest.fixture(scope="module")
 def site():
-    made = Site({gallery.INDEX: "Gallery", "rules/index.html": "Rules", play.PAGE: "Playground"})
+    made = Site({gallery.INDEX: "Gallery", play.PAGE: "Playground"})
     made.add_frame()
     live.add_front_end(made)
-    rulebook.add(made, Options(ROOT))
     gallery.add(made, Options(ROOT))
     made.page(play.PAGE, "Playground", "")
     return made
@@ -131,7 +131,10 @@ def test_pages_hold_no_path_of_this_machine(site):
 
 
 def test_all_links_lead_somewhere_and_the_index_has_every_program(site):
-    assert site.broken_links() == []
+    # The rule book is not built here: test_rule_book.py has an entry for each rule where `place_of` says.
+    rules = {f"../{rulebook.place_of(name)}" for name in (*RULES, "AccumulateGrad", "CopySlices")}
+    assert [x for x in site.broken_links() if x.split(": ")[1].split(" leads")[0] not in rules] == []
+    assert any("../rules/" in x for x in site.broken_links())
     index = site.files[gallery.INDEX].decode()
     assert [name for name in re.findall(r'<a href="(\w+)\.html"', index) if name != "index"] == list(EXAMPLES)
     assert set(re.findall(r'src="pictures/(\w+)\.svg"', index)) == set(EXAMPLES)

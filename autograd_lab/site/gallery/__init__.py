@@ -154,6 +154,7 @@ def add(site: Site, options: Options) -> None:
     """Add the pages of the gallery, their pictures, and the traces with which the playground opens their programs."""
     listed = examples()
     site.add("assets/gallery.css", (ASSETS / "gallery.css").read_text(encoding="utf-8") + colors())
+    site.add("assets/rules.js", (ASSETS / "rules.js").read_bytes())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # wherever they would be errors, the programs would end by them
         for example in listed:

@@ -256,7 +256,7 @@ STEPS = """() => {
   const count = (selector) => [...document.querySelectorAll(`.agl-svg ${selector}`)].filter(seen).length;
   const shown = () => ({ text: [...document.querySelectorAll(".agl-svg text")].filter((e) => seen(e) && e.textContent).map((e) => e.textContent),
     classes: [...new Set([...document.querySelectorAll(".agl-svg [class]:not(text, tspan)")].flatMap((e) => [...e.classList]))],
-    strips: [...document.querySelectorAll(".agl-leaves td")].map((cell) => [cell.textContent, Boolean(cell.querySelector(".agl-mini rect"))]),
+    strips: [...document.querySelectorAll(".agl-leaves td")].map((cell) => [cell.textContent, Boolean(cell.querySelector(".agl-mini path"))]),
     ...Object.fromEntries(MARKS.map((selector) => [selector, count(selector)])) });
   const beside = () => [".agl-mode", ".agl-phases", ".agl-leaves", ".agl-code"].map((c) => document.querySelector(c).innerHTML).join("");
   for (let k = 0; k <= last; k++) {
@@ -356,7 +356,7 @@ def test_a_label_stays_at_its_place_when_the_sum_grows(bare):
     outside = """() => [...document.querySelectorAll(".agl-pill, .agl-at, .agl-tensor")].filter((g) => {
       if (g.getBoundingClientRect().width === 0) return false;
       const box = g.querySelector("rect").getBoundingClientRect();
-      return [...g.querySelectorAll(".agl-num, .agl-val, .agl-name, .agl-grad, .agl-thumb rect")].some((e) => {
+      return [...g.querySelectorAll(".agl-num, .agl-val, .agl-name, .agl-grad, .agl-thumb path")].some((e) => {
         const r = e.getBoundingClientRect();
         return r.width && (r.left < box.left - 1 || r.right > box.right + 1 || r.top < box.top - 1 || r.bottom > box.bottom + 1); });
     }).map((g) => g.textContent)"""

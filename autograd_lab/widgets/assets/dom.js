@@ -41,12 +41,21 @@ export function shade(x, most) {
 }
 export const most = (grid) => Math.max(...grid.flat().map((x) => (typeof x === "number" ? Math.abs(x) : 0)), 0);
 
+/** Numbers as squares of their colours, from a corner on, each so wide and tall: one path for a colour, which a browser draws far sooner than a square each. */
+function squares(grid, x0, y0, wide, tall, gap = 0) {
+  const top = most(grid), paths = new Map();
+  grid.forEach((row, j) => row.forEach((x, i) => {
+    const color = shade(x, top), corner = [x0 + i * wide, y0 + j * tall].map((v) => v.toFixed(1));
+    paths.set(color, `${paths.get(color) ?? ""}M${corner.join(" ")}h${(wide - gap).toFixed(1)}v${(tall - gap).toFixed(1)}h${(gap - wide).toFixed(1)}z`);
+  }));
+  return [...paths].map(([color, path]) => `<path d="${path}" style="fill:${color}"/>`).join("");
+}
+
 /** A small picture of an array inside the drawing, in so much room. */
 export function strip(item, x, y, w, hgt) {
-  const all = rows(item.data), grid = all.slice(0, 6).map((row) => row.slice(0, all.length > 1 ? 6 : 12)), wide = grid[0].length, top = most(grid);
-  const cw = Math.min(w / Math.max(wide, 1), 9), ch = Math.min(hgt / grid.length, 9), x0 = x + (w - cw * wide) / 2, y0 = y + (hgt - ch * grid.length) / 2;
-  return grid.map((row, j) => row.map((v, i) =>
-    `<rect x="${(x0 + i * cw).toFixed(1)}" y="${(y0 + j * ch).toFixed(1)}" width="${cw.toFixed(1)}" height="${ch.toFixed(1)}" style="fill:${shade(v, top)}"/>`).join("")).join("");
+  const all = rows(item.data), grid = all.slice(0, 6).map((row) => row.slice(0, all.length > 1 ? 6 : 12)), wide = grid[0].length;
+  const cw = Math.min(w / Math.max(wide, 1), 9), ch = Math.min(hgt / grid.length, 9);
+  return squares(grid, x + (w - cw * wide) / 2, y + (hgt - ch * grid.length) / 2, cw, ch);
 }
 
 export const shape = (dims) => (dims.length > 1 ? dims.join("\u00d7") : dims[0] === 1 ? "1 number" : `${dims[0]} numbers`);
@@ -67,9 +76,18 @@ export function scale(top) {
 
 /** Rows of numbers as a heat map; `label` is what a screen reader says of it. */
 export function heat(grid, cell, label) {
-  const top = most(grid), cols = grid[0]?.length ?? 0, gap = cell > 5 ? 0.6 : 0;
-  return `<svg class="agl-heat" role="img" aria-label="${escape(label)}" width="${cols * cell}" height="${grid.length * cell}">${grid.map((r, j) => r.map((x, i) =>
-    `<rect x="${i * cell}" y="${j * cell}" width="${cell - gap}" height="${cell - gap}" style="fill:${shade(x, top)}"><title>[${j}, ${i}]: ${number(x)}</title></rect>`).join("")).join("")}</svg>`;
+  const cols = grid[0]?.length ?? 0;
+  return `<svg class="agl-heat" role="img" aria-label="${escape(label)}" width="${cols * cell}" height="${grid.length * cell}" data-cell="${cell}" data-rows="${grid.map((r) => r.map(number).join()).join(";")}"><title></title>${squares(grid, 0, 0, cell, cell, cell > 5 ? 0.6 : 0)}</svg>`;
+}
+
+/** The number of a heat map that the pointer is on, as its hover. */
+export function tellNumber(e) {
+  const map = e.target.closest?.(".agl-heat");
+  if (!map) return;
+  const box = map.getBoundingClientRect(), { cell, rows } = map.dataset, lines = rows.split(";");
+  const [i, j] = [(e.clientX - box.left) / box.width * map.width.baseVal.value, (e.clientY - box.top) / box.height * map.height.baseVal.value].map((v) => Math.floor(v / cell));
+  const text = lines[j]?.split(",")[i];
+  if (text) map.firstChild.textContent = `[${j}, ${i}]: ${text}`;
 }
 
 /** A value with a label, as a number, a table of numbers or a heat map; arrays open a larger view. */

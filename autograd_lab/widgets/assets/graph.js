@@ -1,5 +1,6 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fitScale, head, path, power, visiblePath } from "./core.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fitScale, head, meets, path, power, visiblePath } from "./core.js";
+import { Crowd } from "./crowd.js";
 import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
@@ -8,6 +9,7 @@ import { Scene } from "./scene.js";
 
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front; the labels of the last are above all
 const CROWD = 400; // more things than this are not drawn for the sake of a glide
+const ALONE = 60; // of more lines in view, those that say nothing are bundled
 const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
@@ -62,6 +64,11 @@ export class Graph {
     const { size, units, groups, forward, backward } = this.scene.document();
     this.size = size;
     this.things = { frames: groups.filter((g) => g[5]), folded: groups.filter((g) => !g[5]), units, forward, backward };
+    for (const line of forward) {
+      const found = line.lines.map((i) => this.film.forward[i]);
+      Object.assign(line, { since: Math.min(...found.map(({ k }) => k)), free: found.every((one) => one.free), cut: found.some((one) => one.cut) });
+    }
+    this.looked = null; // where the camera was when it was found what is in view
     this.index();
   }
 
@@ -79,7 +86,9 @@ export class Graph {
     for (const name of LAYERS) {
       for (const thing of this.drawn[name].values()) this.drop(thing);
       this.drawn[name].clear();
+      this.crowds[name]?.clear();
     }
+    this.region = null; // what is drawn of long lines is another now
     if (this.map) {
       this.map.draw();
       this.resize();
@@ -165,6 +174,7 @@ export class Graph {
   build() {
     this.world = s("g", {});
     this.layers = LAYERS.map((name) => s("g", { class: name === "folded" ? "agl-groups" : `agl-${name}` }));
+    this.crowds = { forward: this.crowdOf("forward"), units: this.crowdOf("units"), backward: this.crowdOf("backward") };
     this.ring = s("rect", { class: "agl-cursor", rx: 8, visibility: "hidden" });
     this.labels = s("g", { class: "agl-labels" });
     this.world.append(...this.layers, this.labels, this.ring);
@@ -272,7 +282,7 @@ export class Graph {
 
   /** One line about what the pointer is on, made when it is asked for. */
   hover(target) {
-    const on = target.closest?.("[data-thing], [data-line]"), thing = Number(on?.getAttribute("data-thing") ?? -1), line = on?.getAttribute("data-line");
+    const on = target?.closest?.("[data-thing], [data-line]"), thing = Number(on?.getAttribute("data-thing") ?? -1), line = on?.getAttribute("data-line");
     if (!on || (!line && thing < 0)) return;
     if (on.firstChild?.tagName !== "title") on.prepend(s("title"));
     const text = line ? this.describeLine(...this.lineOf(line)) : this.describe(thing);
@@ -367,10 +377,11 @@ export class Graph {
   drag() {
     let start = null;
     this.svg.addEventListener("pointerdown", (e) => {
-      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing], [data-line]")];
+      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing], [data-line]") ?? this.single(e)];
       this.svg.setPointerCapture(e.pointerId);
     });
     this.svg.addEventListener("pointermove", (e) => {
+      if (!start) this.hover(this.single(e));
       if (!start || Math.hypot(e.clientX - start[0], e.clientY - start[1]) < 3) return;
       start[4] = start[5] = null;
       this.free = true;
@@ -435,8 +446,7 @@ export class Graph {
 
   /** Whether so much is on the camera's way to its target that drawing it would take longer than a frame. */
   crowded() {
-    const view = this.view();
-    return ["units", "forward", "backward"].reduce((n, name) => n + cull(this.boxes[name], view).length, 0) > CROWD;
+    return ["units", "forward", "backward"].reduce((n, name) => n + this.within(name).length, 0) > CROWD;
   }
 
   glide([x, y, scale]) {
@@ -486,22 +496,87 @@ export class Graph {
     if (travel && forward && this.stage.kind === "deliver" && !this.still.matches) this.ride();
   }
 
-  /** Bring what is in view up to date; make what has come into view, drop what has left it. */
+  /** What of a layer is in view: of lines only those that come through it, however many run past. */
+  within(name) {
+    const view = this.view(), key = view.join();
+    if (key !== this.looked?.key) this.looked = { key };
+    return this.looked[name] ??= cull(this.boxes[name], view).filter((id) => {
+      const { p, pill } = this.things[name][id];
+      return !p || meets(p, view) || (pill && this.labelled(pill, view));
+    });
+  }
+
+  /** Whether a label is in view. */
+  labelled([x, y, w], [x0, y0, x1, y1]) { return x + w / 2 >= x0 && x - w / 2 <= x1 && y >= y0 - 10 && y <= y1 + 10; }
+
+  /** Bring what is in view up to date; make what has come into view, drop what has left it. A line that cannot be seen yet is not made. */
   paint() {
-    const view = this.seen = this.view();
+    const [x0, y0, x1, y1] = this.seen = this.view(), far = this.camera.scale < FAR, had = far === this.far && this.region;
     this.place();
-    const far = this.camera.scale < FAR;
     if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
+    if (!had || x0 < had[0] || y0 < had[1] || x1 > had[2] || y1 > had[3] || x1 - x0 < (had[2] - had[0]) / 6) {
+      this.region = [x0 * 1.5 - x1 / 2, y0 * 1.5 - y1 / 2, x1 * 1.5 - x0 / 2, y1 * 1.5 - y0 / 2];
+    }
     this.layers.forEach((layer, i) => {
-      const name = LAYERS[i], drawn = this.drawn[name], seen = new Set(cull(this.boxes[name], view));
-      for (const [id, thing] of drawn) if (!seen.has(id)) { this.drop(thing); drawn.delete(id); }
-      for (const id of seen) {
+      const name = LAYERS[i], drawn = this.drawn[name], crowd = this.crowds[name], ids = this.within(name), alone = new Map();
+      const many = crowd && ids.length > ALONE && (far || name !== "units");
+      crowd?.start(this.things[name].length);
+      for (const id of ids) {
+        const state = this[`state_${name}`]?.(id);
+        if (state === null) continue;
+        if (many && state.bundle !== undefined && this.pointed !== `${name} ${id}`) crowd.take(id, state.bundle);
+        else alone.set(id, state);
+      }
+      for (const [id, thing] of drawn) if (!alone.has(id)) { this.drop(thing); drawn.delete(id); }
+      for (const [id, state] of alone) {
         let thing = drawn.get(id);
         if (!thing) { thing = this[`make_${name}`](id); drawn.set(id, thing); layer.append(thing.g); }
-        this[`draw_${name}`](thing, id);
+        this[`draw_${name}`](thing, id, state);
       }
+      crowd?.finish(this.region);
     });
     this.map?.look();
+  }
+
+  /** Bundles of a layer: the same elements, classes and states as of one thing, with the shapes of many. */
+  crowdOf(name) {
+    const make = {
+      forward: (free) => { const paths = [s("path", { class: `agl-fline${free}` }), s("path", { class: "agl-fhead" })]; return { g: s("g", { class: "agl-f", "data-s": "made" }, ...paths), paths }; },
+      backward: (state) => { const [status, style] = state.split("|"), paths = [s("path", { class: "agl-bline" }), s("path", { class: "agl-bhead" })]; return { g: s("g", { class: "agl-b", "data-s": status, style }, ...paths), paths, above: Boolean(style) }; },
+      units: (state) => {
+        const [is, status] = state.split("|"), paths = ["agl-box", "agl-box", "agl-link", "agl-node"].map((c) => s("path", { class: c }));
+        return { g: s("g", { class: "agl-unit", "data-s": is }, paths[0], s("g", { class: "agl-off-grad" }, paths[1]), s("g", { class: "agl-grad-fn", "data-s": status }, ...paths.slice(2))), paths };
+      },
+    }[name];
+    const line = (short, size) => (id) => {
+      const { p } = this.things[name][id];
+      return [this.isLong(p) ? visiblePath(p, this.region, short) : path(p, short), this.far ? "" : head(p, size)];
+    };
+    const unit = (id) => {
+      const [u, cx, cy] = this.things.units[id], { boxes, node, shape: [sx, sy, rx, ry] } = this.film.units[u], shape = ["", "", "", ""], x = cx + sx, y = cy + sy;
+      for (const [t, bx, by, w, hh] of boxes) shape[this.film.tensors[t].grad ? 0 : 1] += `M${cx + bx} ${cy + by}h${w}v${hh}h${-w}z`;
+      if (node < 0) return shape;
+      const [[, bx, , bw] = []] = boxes.slice(-1), round = this.film.nodes[node].kind !== "accumulate";
+      if (boxes.length && round) shape[2] = `M${cx + bx + bw} ${y}H${x - rx}`;
+      shape[3] = round ? `M${x - rx} ${y}a${rx} ${ry} 0 1 0 ${2 * rx} 0a${rx} ${ry} 0 1 0 ${-2 * rx} 0` : `M${x} ${y - ry}l${rx} ${ry}l${-rx} ${ry}l${-rx} ${-ry}z`;
+      return shape;
+    };
+    return new Crowd(this.layers[LAYERS.indexOf(name)], make, { forward: line(5, 4), backward: line(7), units: unit }[name]);
+  }
+
+  /** What is under the pointer leaves its bundle: drawn alone it has a hover, and can be chosen. */
+  single(e) {
+    const crowds = ["units", "backward", "forward"].filter((name) => this.crowds[name].taken.size);
+    if (!crowds.length || e.target.closest?.("[data-thing], [data-line]")) return null;
+    const { x, y } = new DOMPoint(e.clientX, e.clientY).matrixTransform(this.world.getScreenCTM().inverse()), near = [x - 6, y - 6, x + 6, y + 6];
+    for (const name of crowds) {
+      const id = cull(this.boxes[name], near).find((one) => this.crowds[name].taken.has(one) && (name === "units" || meets(this.things[name][one].p, near)));
+      if (id === undefined) continue;
+      this.pointed = `${name} ${id}`;
+      this.paint();
+      return this.drawn[name].get(id).g;
+    }
+    return null;
   }
 
   drop(thing) { thing.g.remove(); thing.top?.remove(); }
@@ -539,36 +614,41 @@ export class Graph {
     thing.busy.setAttribute("width", (room * count.busy).toFixed(1));
   }
 
+  state_forward(id) {
+    const { since, free, cut } = this.things.forward[id];
+    return since > this.stage.k ? null : { bundle: cut ? undefined : free ? " agl-free" : "" };
+  }
+
   make_forward(id) {
-    const { p, lines } = this.things.forward[id], found = lines.map((i) => this.film.forward[i]), free = found.every((line) => line.free);
-    const line = s("path", { class: `agl-fline${free ? " agl-free" : ""}` }), long = this.long(line, p, 5);
-    const thing = { g: s("g", { class: "agl-f", "data-line": `f${id}` }, ...this.hit(p, long), line, s("path", { d: head(p, 4), class: "agl-fhead" })), ...long, since: Math.min(...found.map(({ k }) => k)) };
-    if (found.some((one) => one.cut)) thing.g.append(s("path", { d: cut(p), class: "agl-cut" }));
+    const { p, free, cut: isCut } = this.things.forward[id], line = s("path", { class: `agl-fline${free ? " agl-free" : ""}` }), long = this.long(line, p, 5);
+    const thing = { g: s("g", { class: "agl-f", "data-line": `f${id}`, "data-s": "made" }, ...this.hit(p, long), line, s("path", { d: head(p, 4), class: "agl-fhead" })), ...long };
+    if (isCut) thing.g.append(s("path", { d: cut(p), class: "agl-cut" }));
     return thing;
   }
 
   /** A broad line that cannot be seen: a thin one is hard to point at. */
   hit(p, { long }) { return long ? [] : [s("path", { d: path(p), class: "agl-hit" })]; }
 
+  isLong(p) {
+    const [x0, y0, x1, y1] = bounds(p);
+    return x1 - x0 > LONG || y1 - y0 > LONG;
+  }
+
   /** How to draw a line: at once, or if it is long, anew when other parts of it come into view. */
   long(line, p, short) {
-    const [x0, y0, x1, y1] = bounds(p), is = x1 - x0 > LONG || y1 - y0 > LONG;
+    const is = this.isLong(p);
     if (!is) line.setAttribute("d", path(p, short));
-    return { long: is && { line, p, short, seen: null } };
+    return { long: is && { line, p, short } };
   }
 
   /** Draw the part of a long line that is in view, and some more. */
   stretch({ long }) {
-    const [x0, y0, x1, y1] = this.seen, w = x1 - x0, hh = y1 - y0, had = long.seen;
-    if (had && x0 >= had[0] && y0 >= had[1] && x1 <= had[2] && y1 <= had[3] && w > (had[2] - had[0]) / 6) return;
-    long.seen = [x0 - w / 2, y0 - hh / 2, x1 + w / 2, y1 + hh / 2];
-    long.line.setAttribute("d", visiblePath(long.p, long.seen, long.short));
+    if (!long || long.seen === this.region) return;
+    long.seen = this.region;
+    long.line.setAttribute("d", visiblePath(long.p, this.region, long.short));
   }
 
-  draw_forward(thing) {
-    if (thing.long) this.stretch(thing);
-    this.set(thing, "g", thing.g, "data-s", thing.since > this.stage.k ? "ghost" : "made");
-  }
+  draw_forward(thing) { this.stretch(thing); }
 
   make_backward(id) {
     const { p } = this.things.backward[id], thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }) };
@@ -587,29 +667,36 @@ export class Graph {
     thing.pill.append(...thing.parts);
   }
 
-  /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. */
-  draw_backward(thing, id) {
-    if (thing.long) this.stretch(thing);
-    const { film } = this, { lines } = this.things.backward[id], { k, kind } = this.stage, hotKind = ["edge", "deliver", "pruned", "hook"].includes(kind);
-    let status = "ghost", sent = 0, pruned = 0, hot = "", last = null, came = null, level = -1;
+  /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. Null if it is not made yet. */
+  state_backward(id) {
+    const { film } = this, { lines, pill } = this.things.backward[id], { k, kind } = this.stage, hotKind = ["edge", "deliver", "pruned", "hook"].includes(kind);
+    let status = "", sent = 0, pruned = 0, hot = "", last = null, came = null, level = -1;
     for (const i of lines) {
       const { tl, n } = film.backward[i], index = at(tl, k);
       if (index === undefined) continue;
       const state = film.states[index], [is, value, after] = state;
-      if (status === "ghost") status = "made";
+      status ||= "made";
       if (is === "sent") { sent++; last = state; level = Math.max(level, film.levels[after < 0 ? value : after]); }
       if (is === "pruned") pruned++;
       if (hotKind && this.changed(tl)) { hot = " hot"; came = is === "sent" ? state : null; }
       if (kind === "vjp" && film.focus[k] === n && is !== "sent") hot = " about"; // its rule has run, and nothing is sent yet
     }
+    if (!status) return null;
     if (sent) status = "sent";
     else if (pruned === lines.length) status = "pruned";
-    if (sent) this.set(thing, "g", thing.g, "style", weight(level));
     const one = lines.length === 1, state = one ? last : came, [, v, after] = state ?? [0, -1, -1];
     const text = !sent ? "" : !state ? `${sent}/${lines.length}` : brief(film, v) + (after < 0 ? "" : ` \u2192 ${brief(film, after)}`);
+    const s = status + hot + (sent && level < 0 ? " zero" : ""), style = sent ? weight(level) : "";
+    return { s, style, text, item: film.values[after < 0 ? v : after], wide: one ? 0 : Math.max(30, 13 + 6.6 * text.length),
+      bundle: hot || (text && !this.far && this.labelled(pill, this.seen)) ? undefined : `${s}|${style}` };
+  }
+
+  draw_backward(thing, id, { s, style, text, item, wide }) {
+    this.stretch(thing);
+    if (style) this.set(thing, "g", thing.g, "style", style);
     if (text && !thing.top) this.label(thing, id);
-    for (const part of thing.top ? ["g", "top"] : ["g"]) this.set(thing, part, thing[part], "data-s", status + hot + (sent && level < 0 ? " zero" : ""));
-    if (thing.top) this.fill(thing, text, film.values[after < 0 ? v : after], one ? 0 : Math.max(30, 13 + 6.6 * text.length));
+    for (const part of thing.top ? ["g", "top"] : ["g"]) this.set(thing, part, thing[part], "data-s", s);
+    if (thing.top) this.fill(thing, text, item, wide);
   }
 
   /** Write into a label: its text, and of many numbers their heat strip. A `wide` of 0 leaves its width. */
@@ -690,6 +777,13 @@ export class Graph {
       g.append(thing.node);
     }
     return thing;
+  }
+
+  /** Far away a box is told from others by its state alone. */
+  state_units(id) {
+    const { film } = this, { k } = this.stage, unit = film.units[this.things.units[id][0]], ghost = unit.since > k, state = at(film.nodes[unit.node]?.tl ?? [], k);
+    const now = film.focus[k] === unit.node && unit.node >= 0 || unit.boxes.some(([t]) => film.subject[k] === t);
+    return { bundle: now ? undefined : `${ghost ? "ghost" : "made"}|${state === undefined ? "ghost" : film.states[state][0]}` };
   }
 
   draw_units(thing, id) {

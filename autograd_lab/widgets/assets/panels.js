@@ -1,6 +1,6 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
 import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
-import { brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, term } from "./dom.js";
+import { brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, tellNumber, term } from "./dom.js";
 import { formula } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
@@ -110,6 +110,8 @@ export class Panels {
     this.leafpane = h("div", focusable({ class: "agl-leaves", tabindex: "0", role: "region", "aria-label": "Leaf table" }), table);
     this.root = h("div", { class: "agl-side" }, h("div", { class: "agl-col" }, this.code, this.rule), h("div", { class: "agl-col" }, this.engine, this.leafpane));
     this.root.addEventListener("click", (e) => this.open(e));
+    this.root.addEventListener("pointermove", tellNumber);
+    this.rule.addEventListener("scroll", () => { this.scrolled = true; });
     this.shownSource = undefined;
   }
 
@@ -261,7 +263,8 @@ export class Panels {
     if (html === this.ruleWas) return;
     const focused = this.rule.contains(document.activeElement) && document.activeElement !== this.rule;
     this.rule.innerHTML = this.ruleWas = html;
-    this.rule.scrollTop = 0;
+    if (this.scrolled) this.rule.scrollTop = 0; // else not asked for: it would cost a layout of all that the step changed
+    this.scrolled = false;
     if (focused) this.rule.focus(); // what had the focus is gone: the keys must go on working
   }
 

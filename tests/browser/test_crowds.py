@@ -1,0 +1,169 @@
+"""However large the graph, a step draws and touches a bounded number of elements: lines in crowds share a path, in Chromium.
+
+Counted, not timed: tests/browser/measure_steps.py measures times.
+"""
+
+from __future__ import annotations
+
+import re
+
+import networks
+import pytest
+import samples
+from playwright.sync_api import Page, expect
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.tracing.trace import Trace
+from autograd_lab.widgets.frames import film
+from autograd_lab.widgets.svg import svg
+
+
+def loop(turns: int) -> Trace:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(5, 2), torch.randn(5, 1)
+    with lab.record(f"a training loop of {turns} iterations") as trace:
+        for _ in range(turns):
+            opt.zero_grad()
+            loss = ((model(x) - y) ** 2).mean()
+            loss.backward()
+            opt.step()
+    return trace
+
+
+COUNT = """async ([from, steps]) => {
+  const stage = document.querySelector(".agl"), range = stage.querySelector(".agl-range"), found = [0, 0];
+  const seen = new MutationObserver(() => {});
+  const many = (nodes) => [...nodes].reduce((sum, node) => sum + 1 + (node.querySelectorAll?.("*").length ?? 0), 0);
+  range.value = from;
+  range.dispatchEvent(new Event("input"));
+  seen.observe(stage.querySelector(".agl-svg"), { subtree: true, childList: true, attributes: true, characterData: true });
+  for (let i = 0; i < steps; i++) {
+    stage.querySelector('button[aria-label="Step"]').click();
+    const records = seen.takeRecords(), touched = new Set(records.map((one) => one.target)).size;
+    const changed = records.reduce((sum, one) => sum + many(one.addedNodes) + many(one.removedNodes), touched);
+    found[0] = Math.max(found[0], stage.querySelectorAll(".agl-svg *").length);
+    found[1] = Math.max(found[1], changed);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes", "view"),
+    [
+        (samples.chain, (30, 60, 120), None),
+        (loop, (10, 20, 40), None),
+        (networks.neurons, (100, 200, 400), "Open all groups"),
+        (networks.neurons, (200, 400, 800), "Fit graph"),
+    ],
+    ids=["chain", "loop", "neurons", "neurons far away"],
+)
+def test_a_step_of_a_large_graph_touches_no_more_than_one_of_a_small_one(bare, make, sizes, view):
+    counts = []
+    for size in sizes:
+        trace = make(size)
+        page = bare(size=(1280, 800)).show(lab.step(trace))
+        if view:
+            page.get_by_role("button", name="Open all groups").click()
+        if view == "Fit graph":
+            for _ in range(2):
+                page.get_by_role("button", name=view).click()
+            assert page.locator(".agl-svg[data-far='1']").count() == 1
+        parts = [
+            page.evaluate(COUNT, [part, 12])
+            for part in (len(trace) // 5, len(trace) * 3 // 5, len(trace) - 14)
+        ]
+        counts.append([max(found) for found in zip(*parts, strict=True)])
+    _, (drawn, changed), (most_drawn, most_changed) = counts
+    assert most_drawn <= 1.5 * drawn, counts
+    assert most_changed <= 1.5 * changed, counts
+
+
+def crowd(bare) -> tuple[Page, Trace]:
+    """A loop of 30 iterations, wholly in view: more lines than are drawn alone."""
+    trace = loop(30)
+    page = bare(size=(7000, 1000)).show(lab.step(trace))
+    page.get_by_role("button", name="Fit").click()
+    page.get_by_role("slider", name="Position").fill(str(len(trace)))
+    return page, trace
+
+
+def test_a_bundle_holds_the_lines_that_are_drawn_in_a_still(bare):
+    page, trace = crowd(bare)
+    doc = film(trace)
+    widths = {}
+    for k in (len(trace) // 3, len(trace) // 2, len(trace) * 2 // 3, len(trace)):
+        page.get_by_role("slider", name="Position").fill(str(k))
+        assert page.locator(".agl-svg [pointer-events=none]").count() > 4
+        still = svg(doc, k)
+        for layer, head in (("f", "h6.4z"), ("b", "h8z")):
+            drawn = page.locator(f".agl-{layer} .agl-{layer}head").evaluate_all(
+                "all => all.map((e) => e.getAttribute('d')).join('')"
+            )
+            assert drawn.count(head) == still.count(head), (k, layer)
+            assert sorted(re.findall(r"M(\S+ \S+?)l", drawn)) == sorted(
+                re.findall(rf"M(\S+ \S+?)l[^\"]*{head}", still)
+            ), (k, layer)
+        found = page.locator(".agl-b:has(> .agl-bhead)").evaluate_all(
+            "all => all.flatMap((g) => Array(g.querySelector('.agl-bhead').getAttribute('d').split('z').length - 1).fill(parseFloat(getComputedStyle(g.querySelector('.agl-bline')).strokeWidth)))"
+        )
+        weights = [float(w) for w in re.findall(r'stroke-width:([\d.]+)"/><path[^>]*h8z"', still)]
+        assert sorted(w for w in found if w != 1.5) == sorted(weights), k  # 1.5: nothing was sent yet
+        widths[k] = sorted(found)
+    assert len({str(found) for found in widths.values()}) == 4
+
+
+def test_a_line_leaves_its_bundle_when_the_pointer_comes(bare):
+    page, _ = crowd(bare)
+    place = page.locator(".agl-b[pointer-events=none] .agl-bline").first.evaluate("""(path) => {
+      const length = path.getTotalLength(), m = path.getScreenCTM();
+      for (let t = 0.02; t < 1; t += 0.01) {
+        const p = path.getPointAtLength(t * length).matrixTransform(m), at = document.elementFromPoint(p.x, p.y);
+        if (at?.closest(".agl-svg") && !at.closest("[data-thing], [data-line]")) return [p.x, p.y];
+      } }""")
+    assert place
+    page.mouse.move(place[0] + 40, place[1] - 300)
+    page.mouse.move(*place)
+    page.mouse.move(place[0] + 0.5, place[1])
+    alone = page.locator("[data-line]:hover")
+    expect(alone).to_have_count(1)
+    expect(alone.locator("title")).to_have_text(re.compile("edges? from|gradient|goes into"))
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator(".agl-graph .agl-hidden")).to_have_text(alone.locator("title").text_content())
+
+
+def test_a_box_far_away_can_be_chosen(bare):
+    trace = networks.neurons(300)
+    page = bare(size=(1280, 800)).show(lab.step(trace))
+    page.get_by_role("button", name="Open all groups").click()
+    for _ in range(2):
+        page.get_by_role("button", name="Fit graph").click()
+    page.get_by_role("slider", name="Position").fill(str(len(trace)))
+    assert page.locator(".agl-svg[data-far='1']").count() == 1
+    drawn = page.locator(".agl-grad-fn[data-s=done] path.agl-node").evaluate_all(
+        "all => all.map((e) => e.getAttribute('d')).join('')"
+    )
+    assert drawn.count("M") == sum(unit["node"] >= 0 for unit in film(trace)["units"])
+    x, y = page.locator(".agl-grad-fn[data-s=done] .agl-node").first.evaluate("""(path) => {
+      const [, x, y, rx] = path.getAttribute("d").match(/^M(\\S+) (\\S+?)[al](\\S+) /).map(Number);
+      const p = new DOMPoint(x + rx, y).matrixTransform(path.getScreenCTM()); return [p.x, p.y]; }""")
+    page.mouse.move(x + 100, y)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.locator(".agl-graph .agl-hidden")).to_have_text(re.compile("Backward0|Accumulate"))
+
+
+def test_a_square_of_a_heat_map_says_its_number(bare):
+    page = bare().show(lab.step(loop(2)))
+    page.get_by_role("slider", name="Position").fill("9")
+    heat = page.locator(".agl-rule .agl-heat").first
+    box, cell = heat.bounding_box(), float(heat.get_attribute("data-cell"))
+    numbers = [row.split(",") for row in heat.get_attribute("data-rows").split(";")]
+    for j, i in ((0, 0), (len(numbers) - 1, len(numbers[0]) - 1)):
+        page.mouse.move(box["x"] + (i + 0.5) * cell, box["y"] + (j + 0.5) * cell)
+        expect(heat.locator("title")).to_have_text(f"[{j}, {i}]: {numbers[j][i]}")

@@ -57,7 +57,7 @@ class Stage {
     this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.level.select, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
     if (this.curves) this.graph.root.append(this.curves.root);
     this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
-      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
+      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.narration, h("div", { class: "agl-dock" }, this.quiz.root, this.controls()),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
     this.root = h("div", { class: "agl-root" }, this.frame);
   }

@@ -1,0 +1,81 @@
+"""What stays in view while a page scrolls covers nothing that is needed: each notebook's first question, in windows of many sizes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+from autograd_lab import lab
+from autograd_lab.widgets.stepper import Stepper
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+SIZES = ((1440, 900), (1024, 700), (1280, 560), (853, 533), (720, 450), (480, 600))
+QUESTION = ".agl-ask :is(label, input, button)"
+COVERED = """async (names) => {
+  const stage = document.querySelector(".agl"), found = [];
+  document.body.style.padding = `${innerHeight}px 8px`;
+  await new Promise((done) => setTimeout(done, 30)); // the stage takes its size
+  const { top, height } = stage.getBoundingClientRect(), from = top + scrollY;
+  let met = 0;
+  for (let y = from - innerHeight; y < from + height; y += 17) { // the stage comes up from below the window until it has gone
+    scrollTo(0, y);
+    for (const e of stage.querySelectorAll(names)) {
+      const box = e.getBoundingClientRect(), middle = (box.left + box.right) / 2;
+      if (!box.height || box.top < 0 || box.bottom > innerHeight) continue; // it is scrolled to
+      met++;
+      for (const at of [box.top + 4, box.bottom - 4]) {
+        const on = document.elementFromPoint(middle, at);
+        if (!e.contains(on)) found.push([Math.round(from - y), e.textContent || e.className, on?.className]);
+      }
+    }
+  }
+  return [met, found];
+}"""
+
+
+def first_question(notebook: Path, monkeypatch: Any) -> Stepper:
+    """The first stepper of a notebook that asks for predictions."""
+    asked: list[Stepper] = []
+
+    def step(*args: Any, **options: Any) -> Stepper:
+        stepper = real(*args, **options)
+        asked.extend([stepper] if options.get("predict") else [])
+        return stepper
+
+    real, names = lab.step, {"__name__": "__main__"}
+    with monkeypatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
+        patch.setattr(lab, "step", step)
+        for nr, cell in enumerate(re.split("^# %%", notebook.read_text("utf-8"), flags=re.M)[1:]):
+            head, _, code = cell.partition("\n")
+            if "[markdown]" not in head and not asked:
+                exec(compile(code, f"{notebook.name}, cell {nr}", "exec"), names)
+    return asked[0]
+
+
+def test_nothing_covers_a_question(bare, monkeypatch):
+    notebooks = [path for path in sorted(NOTEBOOKS.glob("*.py")) if "predict=" in path.read_text("utf-8")]
+    assert len(notebooks) >= 12
+    one = bare()
+    for notebook in notebooks:
+        page = one.show(first_question(notebook, monkeypatch))
+        page.get_by_role("button", name="Last").click()
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            for focus in (True, False):
+                if focus:
+                    page.locator(".agl-ask :is(input, button):visible").first.focus()
+                else:
+                    page.evaluate("document.activeElement.blur()")
+                met, covered = page.evaluate(COVERED, QUESTION + ", .agl-controls .agl-primary" * focus)
+                assert met > 20
+                assert covered == [], (notebook.name, width, height, focus)
+            if width > 760:  # else it stands at the top: with the stage's head in view, the question is
+                page.evaluate(
+                    "scrollTo(0, document.querySelector('.agl').getBoundingClientRect().top + scrollY - innerHeight / 3)"
+                )
+                assert page.locator(".agl-ask").evaluate(
+                    "e => e.getBoundingClientRect().bottom <= innerHeight"
+                )

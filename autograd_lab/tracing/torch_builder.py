@@ -256,7 +256,7 @@ def encode_tensor(t) -> Record | None:
     if t is None:
         return None
     if not has_numbers(t) or (t.layout is not torch.strided and t.numel() > MOST_FILLED):
-        return {"shape": shape_of(t), "dtype": dtype_name(t), "corner": [], "min": None, "max": None, "mean": None, "nan": 0, "inf": 0}  # fmt: skip
+        return {"shape": shape_of(t), "dtype": dtype_name(t), "corner": [], "min": None, "max": None, "mean": None, "norm": None, "nan": 0, "inf": 0}  # fmt: skip
     data = t.detach()
     if data.layout is not torch.strided:
         data = data.to_dense()

@@ -2,7 +2,8 @@
 
 steps    the step at which each pass begins
 loss     the number that the pass starts from, null if it is no single number
-grads    {layer: [the largest size of an element of its gradients after the pass, null if none came, ...]}
+grads    {layer: [the norm of its gradients after the pass: the square root of the sum of all squares (2-norm) over the parameters that
+         the pass reached; null if it reached none, or if they are not finite, ...]}
 turns    the steps at which the iterations of the outermost loop begin
 """
 
@@ -23,6 +24,10 @@ def curves(trace: Trace) -> Record | None:
     steps: list[int] = []
     losses: list[float | None] = []
     found: dict[str, list[float | None]] = {}
+    norms: dict[
+        str, dict[int, float | None]
+    ] = {}  # of the pass that runs: layer -> {parameter: the norm of its gradient}
+    first: dict[str, int] = {}  # the first of a layer's parameters
     depth = 0
     for k, e in enumerate(trace.events, 1):
         if e["k"] == "backward":
@@ -30,19 +35,25 @@ def curves(trace: Trace) -> Record | None:
             if depth == 1:
                 steps.append(k)
                 losses.append(_loss(trace, e))
+                norms.clear()
                 for sizes in found.values():
                     sizes.append(None)
         elif e["k"] in ("done", "error"):
             depth = max(depth - 1, 0)
         elif e["k"] == "accumulate" and steps:
             layer = _layer(trace.tensors[e["t"]]["name"])
-            sizes = found.setdefault(layer, [None] * len(steps)) if layer else []
-            size = _largest(trace, e["new"])
-            if sizes and size is not None:
-                sizes[-1] = max(size, sizes[-1] or 0.0)
+            if not layer:
+                continue
+            first[layer] = min(e["t"], first.get(layer, e["t"]))
+            norms.setdefault(layer, {})[e["t"]] = _norm(trace, e["new"])
+            parts = [norm for norm in norms[layer].values() if norm is not None]
+            whole = len(parts) == len(norms[layer])
+            found.setdefault(layer, [None] * len(steps))[-1] = _finite(math.hypot(*parts)) if whole else None
     if len(steps) < 2:
         return None
-    layers = dict(list(found.items())[:_MOST_LAYERS])
+    layers = dict(
+        sorted(list(found.items())[:_MOST_LAYERS], key=lambda one: first[one[0]])
+    )  # as they were made: a pass meets the last one first
     return {"steps": steps, "loss": losses, "grads": layers}
 
 
@@ -87,12 +98,14 @@ def _layer(name: str) -> str:
     return name.rpartition(".")[0] or name
 
 
-def _largest(trace: Trace, v: int | None) -> float | None:
+def _norm(trace: Trace, v: int | None) -> float | None:
+    """The 2-norm of a value; None if it is not finite, or not known: of large values traces of earlier versions lack it."""
     if v is None:
         return None
     record = trace.values[v]
-    found = _numbers(record["data"]) if "data" in record else [record.get("min"), record.get("max")]
-    return max((abs(x) for x in map(_finite, found) if x is not None), default=None)
+    found = _numbers(record["data"]) if "data" in record else [record.get("norm")]
+    finite = [float(x) for x in found if isinstance(x, int | float) and math.isfinite(x)]
+    return math.hypot(*finite) if len(finite) == len(found) else None
 
 
 def _numbers(data: Any) -> list[Any]:

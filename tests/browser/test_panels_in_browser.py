@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import linecache
 import math
 import re
@@ -423,6 +424,21 @@ def test_what_the_simple_level_leaves_out(bare):
             points[0], abs=0.1
         )
         assert dot.is_visible()
+    names = [
+        text.split()
+        for text in drawn.locator(".agl-curve-name").evaluate_all(
+            "all => all.map((e) => [...e.childNodes].slice(1).map((part) => part.textContent).join(''))"
+        )
+    ]
+    assert {name: float(size) for name, size in names} == pytest.approx(
+        {name: layer[0] for name, layer in curves["grads"].items()}, rel=1e-3
+    )
+    ends = [float(path.get_attribute("d").rpartition(" ")[2]) for path in drawn.locator(".agl-curve").all()]
+    assert [name for name, _ in names] == [
+        name for _, name in sorted(zip(ends, curves["grads"], strict=True))
+    ]
+    rows = [name.bounding_box() for name in drawn.locator(".agl-curve-name").all()]
+    assert all(a["y"] + 9 <= b["y"] for a, b in itertools.pairwise(rows))
     page.locator(".agl-range").fill(str(curves["steps"][0] - 1))
     assert not any(dot.is_visible() for dot in drawn.locator("circle").all())
     page.evaluate("window.heard = 0; document.addEventListener('autograd-lab-level', () => window.heard++)")

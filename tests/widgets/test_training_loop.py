@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
@@ -13,7 +14,7 @@ from autograd_lab.widgets.svg import svg
 
 
 def train(optimizer=torch.optim.SGD, turns=3, **options):
-    """(trace, what the loop itself saw: [(loss, {layer: largest |grad|}), ...])."""
+    """(trace, what the loop itself saw: [(loss, {layer: norm of its gradients}), ...])."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(
         torch.nn.Linear(2, 8),
@@ -30,17 +31,17 @@ def train(optimizer=torch.optim.SGD, turns=3, **options):
             opt.zero_grad()
             loss = ((model(x) - y) ** 2).mean()
             loss.backward()
-            sizes = largest(model)
+            sizes = norms(model)
             seen.append((float(loss.detach().numpy()), sizes))
             opt.step()
     return trace, seen
 
 
-def largest(model):
+def norms(model):
     sizes: dict[str, float] = {}
     for name, p in model.named_parameters():
         layer = f"model.{name}".rpartition(".")[0]
-        sizes[layer] = max(sizes.get(layer, 0.0), float(abs(p.grad.numpy()).max()))
+        sizes[layer] = math.hypot(sizes.get(layer, 0.0), *p.grad.numpy().ravel().tolist())
     return sizes
 
 
@@ -161,11 +162,27 @@ def test_the_curves_are_what_the_loop_saw():
     trace, seen = train()
     curves = lab.step(trace).film["curves"]
     assert curves["loss"] == pytest.approx([loss for loss, _ in seen], rel=1e-3)
-    assert set(curves["grads"]) == set(seen[0][1]) == {"model.0", "model.2", "model.4"}
+    assert list(curves["grads"]) == list(seen[0][1]) == ["model.0", "model.2", "model.4"]
     for layer, sizes in curves["grads"].items():
         assert sizes == pytest.approx([one[layer] for _, one in seen], rel=1e-3)
     for step in curves["steps"]:
         assert trace.events[step - 1]["k"] == "backward"
+
+
+def test_the_norm_is_exact_for_large_gradients_and_known_only_if_finite():
+    """Of more than 64 elements a trace keeps a summary; one of an earlier version has no norm in it."""
+    a, b = torch.randn(30, 40, requires_grad=True), torch.ones(2, requires_grad=True)
+    with lab.record(names={"net.a": a, "net.b": b}) as trace:
+        for scale in (1.0, float("inf"), 3.0):
+            a.grad = b.grad = None
+            ((a**3).sum() * scale + (b * 2).sum()).backward()
+    (grads,) = lab.step(trace).film["curves"]["grads"].values()
+    whole = math.hypot(*(9 * a.detach() ** 2).numpy().ravel().tolist(), 2, 2)
+    assert grads[1] is None
+    assert grads[2] == pytest.approx(whole, rel=1e-3)
+    for value in trace.values:
+        value.pop("norm", None)
+    assert lab.step(trace).film["curves"] is None or not any(lab.step(trace).film["curves"]["grads"]["net"])
 
 
 def test_the_curves_of_unusual_passes():
@@ -199,7 +216,7 @@ def test_the_curves_of_unusual_passes():
     curves = lab.step(trace).film["curves"]
     assert curves["loss"] == [94, None, None, 28, 10, 12, 14, 16, 18, 4, 24]
     assert sorted(curves["grads"]) == ["big", *list(ws)[:7]]
-    assert curves["grads"]["big"][0] == 5
+    assert curves["grads"]["big"][0] == pytest.approx(math.hypot(5, math.sqrt(99)), rel=1e-3)
     assert curves["grads"]["w1"] == [None, 4, *[None] * 9]
     assert curves["grads"]["w2"] == [None] * 11
     assert curves["grads"]["w3"] == [*[None] * 3, 7, *[None] * 6, 13]

@@ -187,7 +187,7 @@ def find_root(given: Path | None) -> Path:
             return folder
     where = str(given) if given else f"{Path.cwd()} or above it"
     raise FileNotFoundError(
-        f"no notebooks/*.py in {where}: notebooks are built, and slides made of them, in a checkout of the project"
+        f"no notebooks/*.py in {where}: notebooks are built, and slides and the web site made of them, in a checkout of the project"
     )
 
 

@@ -116,6 +116,19 @@ def test_all_links_lead_somewhere(site):
     assert site.broken_links() == []
 
 
+def test_a_page_and_its_first_stepper_are_light(site):
+    """All that is loaded before the first stepper can step, pictures not counted, as `python -m http.server` sends it."""
+    shared = sum(len(site.files[path]) for path in (
+        "assets/site.css", "assets/site.js", "assets/stepper.js", "assets/stepper.css", "assets/reading.js", "assets/reading.css",
+    ))  # fmt: skip
+    for path in ["index.html", *map(reading.place, NAMES)]:
+        text = site.files[path].decode()
+        first = re.search(r'class="site-live"(?: data-stepper="\.\./([^"]+)")?', text)
+        assert first, path
+        weight = len(text) + shared + (len(site.files[first[1]]) if first[1] else 0)
+        assert weight < 600_000, (path, weight)
+
+
 LOOK = """async () => {
   const wide = document.documentElement.scrollWidth, all = [...document.querySelectorAll(".site-live")];
   for (const live of all) {

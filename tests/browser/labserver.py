@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import nbformat
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -40,11 +40,11 @@ get_ipython().reset(new_session=True)
 
 @dataclass
 class Lab:
-    """A running server, and the pages with JupyterLab and the kernels that no test uses at the moment."""
+    """A running server, and the pages (by host, see `Notebook.open`) and kernels that no test uses at the moment."""
 
     url: str
     folder: Path
-    idle: list[Page] = field(default_factory=list)
+    idle: dict[str, list[Page]] = field(default_factory=lambda: {"lab": [], "notebook": []})
     kernels: list[str] = field(default_factory=list)
 
 
@@ -120,7 +120,7 @@ class Notebook:
 
     def __init__(self, page: Page, lab: Lab, path: Path) -> None:
         self.page, self.lab, self.path = page, lab, path
-        self.reusable = False
+        self.host, self.reusable = "lab", True
 
     @classmethod
     def open(
@@ -143,45 +143,9 @@ class Notebook:
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
         book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(book, path)
-        idle = [page for page in lab.idle if not page.is_closed()]
-        if host == "lab" and idle and context.keys() <= {"reduced_motion"}:
-            lab.idle.remove(idle[0])
-            return cls._open_beside(idle[0], lab, path, theme, size, **context)
-        self = cls.open_file(browser, lab, path, theme=theme, size=size, host=host, **context)
-        self.reusable = host == "lab" and context.keys() <= {"reduced_motion"}
-        return self
-
-    @classmethod
-    def _open_beside(
-        cls,
-        page: Page,
-        lab: Lab,
-        path: Path,
-        theme: str,
-        size: tuple[int, int],
-        reduced_motion: Literal["no-preference", "reduce"] = "no-preference",
-    ) -> Notebook:
-        """Open a notebook in a page that another test has left: JupyterLab need not be loaded again."""
-        page.set_viewport_size({"width": size[0], "height": size[1]})
-        page.emulate_media(reduced_motion=reduced_motion)
-        self = cls(page, lab, path)
-        self.reusable = True
-        page.evaluate(
-            """async ({ path, kernel }) => {
-                 const { shell, commands } = window.jupyterapp;
-                 const opened = await commands.execute("docmanager:open", kernel ? { path, kernel: { id: kernel } } : { path });
-                 for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();
-                 shell.activateById(opened.id);
-               }""",
-            {
-                "path": path.relative_to(lab.folder).as_posix(),
-                "kernel": lab.kernels.pop() if lab.kernels else None,
-            },
+        return cls.open_file(
+            browser, lab, path, theme=theme, size=size, host=host, new_kernel=False, **context
         )
-        self.theme(theme)
-        self._wait_for_kernel()
-        self._wait_for_widgets()
-        return self
 
     @classmethod
     def open_file(
@@ -193,20 +157,48 @@ class Notebook:
         theme: str = "Light",
         size: tuple[int, int] = (1280, 800),
         host: str = "lab",
+        new_kernel: bool = True,
         **context: Any,
     ) -> Notebook:
-        """Open a notebook that lies in the lab's folder."""
-        page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-        page.set_default_timeout(90_000)
-        place = {"lab": "lab/tree/{}?reset", "notebook": "notebooks/{}"}[host].format(
-            path.relative_to(lab.folder)
-        )
-        page.goto(f"{lab.url}/{place}", wait_until="domcontentloaded")
+        """Open a notebook that lies in the lab's folder, in a page that another test has left: to load JupyterLab takes seconds.
+
+        new_kernel: False also for a kernel that another test has left
+        """
+        reusable = context.keys() <= {"reduced_motion"}
+        idle = [page for page in lab.idle[host] if not page.is_closed()] if reusable else []
+        if idle:
+            page = idle[0]
+            lab.idle[host].remove(page)
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            page.emulate_media(reduced_motion=context.get("reduced_motion", "no-preference"))
+        else:
+            page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
+            page.set_default_timeout(90_000)
         self = cls(page, lab, path)
-        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000)
-        page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
+        self.host, self.reusable = host, reusable
+        beside = bool(idle) and host == "lab"
+        if beside:
+            kernel = lab.kernels.pop() if lab.kernels and not new_kernel else None
+            page.evaluate(
+                """async ({ path, kernel }) => {
+                     const { shell, commands } = window.jupyterapp;
+                     const opened = await commands.execute("docmanager:open", kernel ? { path, kernel: { id: kernel } } : { path });
+                     for (const other of [...shell.widgets("main")]) if (other !== opened) other.dispose();
+                     shell.activateById(opened.id);
+                   }""",
+                {"path": path.relative_to(lab.folder).as_posix(), "kernel": kernel},
+            )
+        else:
+            place = {"lab": "lab/tree/{}?reset", "notebook": "notebooks/{}"}[host]
+            page.goto(
+                f"{lab.url}/{place.format(path.relative_to(lab.folder))}", wait_until="domcontentloaded"
+            )
+            page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000)
+            page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
         self.theme(theme)  # the server remembers the last one
         self._wait_for_kernel()
+        if beside:
+            self._wait_for_widgets()
         return self
 
     def _wait_for_kernel(self) -> None:
@@ -291,16 +283,28 @@ class Notebook:
     def close(self) -> None:
         """Close the notebook; in a page and a kernel that serve the next one, nothing of ours may be left."""
         if not self.reusable:
-            self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
+            self._shut_down()
             self.page.context.close()
             return
         kernel = self.page.evaluate(
             "window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.id"
         )
-        if kernel and not self.evaluate(AS_NEW):
+        wanted = self.host == "lab" and self.path.parent == self.lab.folder and not self.lab.kernels
+        if wanted and kernel and not self.evaluate(AS_NEW):
             self.lab.kernels.append(kernel)
         else:  # it has been shut down, or has something to say of what a test left, such as a task that was interrupted
-            self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
-        self.page.evaluate("for (const w of [...window.jupyterapp.shell.widgets('main')]) w.dispose()")
-        expect(self.page.locator(".agl")).to_have_count(0)
-        self.lab.idle.append(self.page)
+            self._shut_down()
+        if self.host == "lab":
+            self.page.evaluate(
+                """async () => {
+                     const { shell, commands } = window.jupyterapp;
+                     for (const w of [...shell.widgets("main")]) w.dispose();
+                     // the list of files follows the notebook, and would complain when a test removes the folder
+                     await commands.execute("filebrowser:go-to-path", { path: "/", dontShowBrowser: true });
+                   }"""
+            )
+            expect(self.page.locator(".agl")).to_have_count(0)
+        self.lab.idle[self.host].append(self.page)
+
+    def _shut_down(self) -> None:
+        self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")

@@ -16,18 +16,33 @@ def walk(button: Locator, steps: int, look: str) -> list[Any]:
     mouse, for which Playwright sees that nothing lies over the button.
     """
     button.click()
-    return button.evaluate(
-        f"""async (button, steps) => {{
-             const look = {look}, seen = [look()];
-             while (seen.length < steps) {{
-               button.click();
+    return [button.evaluate(look), *_repeat(button, list(range(1, steps)), "e.click()", look)]
+
+
+def scrub(slider: Locator, places: list[int], look: str) -> list[Any]:
+    """Move a slider to these places; what a function of the page returns at each, when it is drawn."""
+    slider.fill(str(places[0]))
+    return [
+        slider.evaluate(look),
+        *_repeat(
+            slider, places[1:], "e.value = k; e.dispatchEvent(new Event('input', { bubbles: true }))", look
+        ),
+    ]
+
+
+def _repeat(element: Locator, places: list[int], act: str, look: str) -> list[Any]:
+    return element.evaluate(
+        f"""async (e, places) => {{
+             const look = {look}, seen = [];
+             for (const k of places) {{
+               {act};
                await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
                seen.push(look());
              }}
              return seen;
            }}""",
-        steps,
-    )
+        places,
+    )  # type: ignore[no-any-return]
 
 
 def violations(page: Page) -> list[dict[str, Any]]:

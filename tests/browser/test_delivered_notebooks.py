@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from labserver import REPO, Lab, Notebook
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from autograd_lab.course.resources import deliver
 
@@ -23,13 +23,9 @@ def delivered(lab: Lab) -> Iterator[Lab]:
         shutil.rmtree(lab.folder / name)
 
 
-def opened(browser: Browser, lab: Lab, path: Path, page: Page | None) -> Notebook:
+def opened(browser: Browser, lab: Lab, path: Path) -> Notebook:
     """A notebook whose kernel runs, a moment later."""
-    nb = (
-        Notebook.open_file(browser, lab, path)
-        if page is None
-        else Notebook._open_beside(page, lab, path, "Light", (1280, 800))
-    )
+    nb = Notebook.open_file(browser, lab, path)
     nb.page.wait_for_timeout(1000)  # nothing is waited for: what must not happen
     return nb
 
@@ -39,7 +35,6 @@ CURRENT = "window.jupyterapp.shell.currentWidget"
 
 def test_a_notebook_that_was_only_opened_is_not_marked_unsaved(browser, delivered):
     """Six of the thirty, each with its kernel; the others say the same about kernel and language, which is what JupyterLab adds."""
-    page, unsaved, names = None, [], []
     paths = sorted(
         path for folder in ("notebooks", "exercises") for path in (delivered.folder / folder).glob("*.ipynb")
     )
@@ -48,13 +43,26 @@ def test_a_notebook_that_was_only_opened_is_not_marked_unsaved(browser, delivere
     for key in ("kernelspec", "language_info"):
         assert len({str(one[key]) for one in about}) == 1
     assert all("version" in one["language_info"] for one in about)  # of their own, on any server
-    for path in paths[::5]:
-        page = opened(browser, delivered, path, page).page
-        names.append(page.evaluate(f"{CURRENT}.title.label"))
-        if page.evaluate(f"{CURRENT}.context.model.dirty"):
-            unsaved.append(path.name)
-        page.evaluate(f"{CURRENT}.sessionContext.shutdown()")
-    page.context.close()
+    some = [path.relative_to(delivered.folder).as_posix() for path in paths[::5]]
+    nb = Notebook.open_file(browser, delivered, paths[0])
+    names, unsaved = nb.page.evaluate(
+        """async (paths) => {
+             const opened = [];
+             for (const path of paths) {
+               const widget = await window.jupyterapp.commands.execute("docmanager:open", { path });
+               await widget.sessionContext.ready;
+               await widget.sessionContext.session.kernel.info;
+               opened.push(widget);
+             }
+             await new Promise((done) => setTimeout(done, 1000));  // nothing is waited for: what must not happen
+             const unsaved = opened.filter((widget) => widget.context.model.dirty);
+             const names = [opened, unsaved].map((all) => all.map((widget) => widget.title.label));
+             for (const widget of opened) await widget.sessionContext.shutdown();
+             return names;
+           }""",
+        some,
+    )
+    nb.close()
     assert unsaved == []
     assert len({name[:8] for name in names if name.startswith("exercise")}) == 1
     assert len({path.name for path in paths}) == 30  # which is what a tab says
@@ -67,20 +75,19 @@ def test_a_notebook_of_the_checkout_that_was_only_opened_is_not_marked_unsaved(b
     (lab.folder / "checkout" / "autograd_lab" / "course" / "resources.py").touch()
     (lab.folder / "checkout" / "notebooks").mkdir()
     path = Path(shutil.copy(source, lab.folder / "checkout" / "notebooks"))
-    nb = opened(browser, lab, path, None)
+    nb = opened(browser, lab, path)
     assert nb.page.evaluate(f"{CURRENT}.context.model.toJSON().metadata.language_info.version")
     assert not nb.page.evaluate(f"{CURRENT}.context.model.dirty")
     assert path.read_bytes() == source.read_bytes()
-    nb.page.evaluate(f"{CURRENT}.sessionContext.shutdown()")
-    nb = opened(browser, lab, Path(shutil.copy(source, lab.folder)), nb.page)
+    nb.close()
+    nb = opened(browser, lab, Path(shutil.copy(source, lab.folder)))
     assert nb.page.evaluate(f"{CURRENT}.context.model.dirty")
-    nb.page.evaluate(f"{CURRENT}.sessionContext.shutdown()")
-    nb.page.context.close()
+    nb.close()
     shutil.rmtree(lab.folder / "checkout")
 
 
 def test_the_end_has_a_picture_and_links_to_the_exercises_and_the_next_notebook(browser, delivered):
-    nb = opened(browser, delivered, delivered.folder / "notebooks" / "04_backward_node_by_node.ipynb", None)
+    nb = opened(browser, delivered, delivered.folder / "notebooks" / "04_backward_node_by_node.ipynb")
     nb.page.evaluate(f"{CURRENT}.content.scrollToItem({CURRENT}.content.widgets.length - 1, 'end')")
     picture = nb.page.get_by_role("img", name="From the loss one message goes straight")
     nb.page.wait_for_function("picture => picture.naturalWidth === 660", arg=picture.element_handle())
@@ -93,5 +100,9 @@ def test_the_end_has_a_picture_and_links_to_the_exercises_and_the_next_notebook(
         nb.page.wait_for_function("before => window.jupyterapp.shell.currentWidget?.title.label !== before",
                                   arg="04_backward_node_by_node.ipynb")  # fmt: skip
         labels.append(nb.page.evaluate(f"{CURRENT}.title.label"))
-    nb.page.context.close()
+        nb.page.evaluate(f"{CURRENT}.sessionContext.ready.then(() => {CURRENT}.sessionContext.shutdown())")
+    nb.page.evaluate(
+        "window.jupyterapp.shell.activateById([...window.jupyterapp.shell.widgets('main')][0].id)"
+    )
+    nb.close()
     assert labels == ["exercise_04_backward_node_by_node.ipynb", "05_who_keeps_a_gradient.ipynb"]

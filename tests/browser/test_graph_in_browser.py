@@ -9,6 +9,7 @@ from html import unescape
 import pytest
 from bare import Bare
 from playwright.sync_api import Page, expect
+from tabs import scrub
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -363,9 +364,9 @@ def test_a_label_stays_at_its_place_when_the_sum_grows(bare):
     page = bare(size=(1440, 1000))
     for trace in (vectors(), matrices(), hooked(), written(), several_results()):
         shown = fitted(page, trace)
-        for k in range(len(trace) + 1):
-            go(shown, k)
-            assert shown.evaluate(outside) == [], k
+        places = range(len(trace) + 1)
+        for k, found in zip(places, scrub(shown.locator(".agl-range"), list(places), outside), strict=True):
+            assert found == [], k
 
 
 def test_lines_get_wider_and_deeper_with_their_gradient(bare):
@@ -439,8 +440,8 @@ def test_what_gets_no_gradient_can_be_hidden(bare):
     expect(toggle).to_have_attribute("aria-pressed", "true")
     assert page.locator(".agl-tensor").count() == before - 3
     assert page.locator(".agl-off-grad").count() == 0
-    for k in range(len(trace) + 1):  # and the steps that are about a hidden one are shown
-        go(page, k)
+    # and the steps that are about a hidden one are shown
+    scrub(page.locator(".agl-range"), list(range(len(trace) + 1)), "() => 0")
     assert page.get_by_role("status").inner_text() == text
     toggle.click()
     assert page.locator(".agl-tensor").count() == before
@@ -522,7 +523,6 @@ def test_the_map_is_never_over_the_graph(bare, tall):
     assert apart
     for k in (1, len(trace)):  # what the step is about is wholly in view
         go(page, k)
-        page.wait_for_timeout(400)
-        assert page.evaluate("""() => { const svg = document.querySelector(".agl-svg").getBoundingClientRect();
+        page.wait_for_function("""() => { const svg = document.querySelector(".agl-svg").getBoundingClientRect();
           const now = document.querySelector('.agl-tensor[data-now="1"], .agl-grad-fn[data-s~=now]')?.getBoundingClientRect();
           return !now || (now.left >= svg.left && now.right <= svg.right && now.top >= svg.top && now.bottom <= svg.bottom); }""")

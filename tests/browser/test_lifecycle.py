@@ -112,8 +112,7 @@ def test_no_key_typed_in_the_stepper_changes_the_notebook(live):
         )[:200]
         if place.is_visible():
             place.focus()
-            for key in "ddabxzjkmyc1":
-                page.keyboard.press(key)
+            page.keyboard.type("ddabxzjkmyc1")
     for place in (stage.locator(".agl-svg"), live.button("Step")):
         place.focus()
         for key in ["Enter", "Shift+Enter", "Control+Enter", "ArrowDown", "ArrowUp", "Delete", "Backspace"]:

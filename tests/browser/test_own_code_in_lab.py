@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-import labserver
 import pytest
 from labserver import Lab, Notebook, eventually
 from playwright.sync_api import Browser, Locator, expect
+from tabs import walk
 
 ENGINE = '''from autograd_lab import lab
 
@@ -47,10 +46,15 @@ s = lab.step_code(y.backward)
 s'''
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
-        yield running
+LOOK = """() => {
+  const stage = document.querySelector("[aria-label='Stepper of your code']"), code = stage.querySelector("[aria-label='Your code']");
+  const box = (e) => e.getBoundingClientRect().toJSON(), lit = code.querySelector("[data-lit=now]");
+  return {
+    lit: lit.querySelector("code").innerText, line: box(lit), pane: box(code), whole: code.scrollWidth <= code.clientWidth,
+    variables: [...stage.querySelectorAll("[aria-label=Variables] code")].map((e) => e.innerText),
+    count: stage.querySelector(".agl-count").innerText,
+  };
+}"""
 
 
 def opened(browser: Browser, lab: Lab, code: str, theme: str = "Light") -> tuple[Notebook, Locator]:
@@ -73,24 +77,20 @@ def lines(notebook: Notebook) -> list:
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_an_engine_of_ones_own(browser: Browser, lab: Lab, theme):
     notebook, stage = opened(browser, lab, ENGINE, theme)
-    code, status = stage.get_by_role("region", name="Your code"), stage.get_by_role("status")
+    status = stage.get_by_role("status")
     expect(status).to_have_text("backward is about to run.")
     ran = lines(notebook)
     assert len(ran) > 50
-    step, variables = (
-        stage.get_by_role("button", name="Step", exact=True), stage.get_by_role("region", name="Variables"),
-    )  # fmt: skip
-    for number, (line, wanted, _) in enumerate(ran, 1):
-        step.click()
-        assert code.locator("[data-lit=now] code").all_inner_texts()[0].strip() == line
-        held = dict(text.split(" = ", 1) for text in variables.locator("code").all_inner_texts())
-        assert held == wanted
-        pane, lit = code.bounding_box(), code.locator("[data-lit=now]").bounding_box()
-        assert pane["y"] <= lit["y"] + 1
-        assert lit["y"] + lit["height"] <= pane["y"] + pane["height"] + 1
+    step = stage.get_by_role("button", name="Step", exact=True)
+    for number, ((line, wanted, _), look) in enumerate(zip(ran, walk(step, len(ran), LOOK), strict=True), 1):
+        assert look["lit"].strip() == line
+        assert dict(text.split(" = ", 1) for text in look["variables"]) == wanted
+        pane, lit = look["pane"], look["line"]
+        assert pane["top"] <= lit["top"] + 1
+        assert lit["bottom"] <= pane["bottom"] + 1
         assert pane["height"] > 200
-        assert code.evaluate("e => e.scrollWidth <= e.clientWidth")
-        assert stage.locator(".agl-count").inner_text() == f"{number} / {len(ran)}"
+        assert look["whole"]
+        assert look["count"] == f"{number} / {len(ran)}"
     expect(status).to_contain_text("backward has returned.")
     eventually(lambda: notebook.evaluate("print(s.position)"), str(len(ran)))
     stage.press("Home")

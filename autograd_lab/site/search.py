@@ -74,6 +74,8 @@ class _Places(HTMLParser):
         if self._skipping or not self.indexed:
             return
         anchor, heading, text = self._found[-1]
+        if self._heading and anchor and heading and any(tag == "a" for tag, _ in self._open):
+            return  # what can be done beside a heading is not its words
         (heading if self._heading and (anchor or self._heading == "h1") else text).append(data)
 
     @property

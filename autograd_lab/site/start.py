@@ -31,7 +31,7 @@ OPEN = (("play/index.html", "Type a program and step through it"), (NOTEBOOK, "R
 NEXT = (
     ("You learn", "Read the notebooks in order, ten hours in all; predict before each step. Then do the exercises in JupyterLab: a wrong answer is told what is wrong with it."),
     ("You teach", "Put the stepper on the projector with <code>autograd-lab slides 04</code>, ask the class with <code>lab.classroom</code>, and grade what they hand in with <code>autograd-lab grade</code>."),
-    ("You run a CI", "<code>pip install -e \".[test]\" &amp;&amp; pytest</code> tests everything, notebooks included. <code>autograd-lab site DIR</code> writes these pages, without a network."),
+    ("You run a CI", "<code>pip install -e \".[test]\" &amp;&amp; pytest</code> tests everything, notebooks included, and <code>.github/workflows</code> has that for GitHub, with grading on push. <code>autograd-lab site DIR</code> writes these pages, without a network."),
 )  # fmt: skip
 
 

@@ -179,6 +179,17 @@ def test_the_index_holds_what_a_reader_sees(tmp_path):
     assert "First words." in found["notebooks/90_short.html", ""][1]
 
 
+def test_a_link_beside_a_heading_is_not_in_its_words():
+    made = site()
+    made.page(
+        "rules.html",
+        "R",
+        '<h2 id="mul">Mul<code>Backward0</code> <a href="#mul">Step through it</a></h2>Words.',
+    )
+    search.add(made)
+    assert '"mul","MulBackward0","Words."' in made.files[search.PATH].decode()
+
+
 def test_two_builds_give_the_same_bytes(tmp_path):
     """From what has run; that a run gives the same outputs twice is what nbval and `autograd-lab build --check` test."""
     stored = (ROOT / "notebooks/11_write_your_own_op.ipynb").read_text(encoding="utf-8")  # with a plot

@@ -46,8 +46,8 @@ item(
     kind="predict",
     points=2,
     hints=[
-        "An operation is recorded when it runs: if recording is on and some operand requires grad.",
-        "b has no operand that requires grad; d is made while recording is off; a is not made by an operation.",
+        "An operation is recorded when it runs: if recording is on and some operand requires a gradient.",
+        "b has no operand that requires a gradient; d is made while recording is off; a is not made by an operation.",
         "Two of the five are True.",
     ],
     wrong=[
@@ -64,17 +64,17 @@ item(
         wrong_answer(
             [False, True, True, False, True],
             "M03",
-            "k does not require grad, so nothing of b = k * k is recorded: no node, not even a zero one.",
+            "k does not require a gradient, so nothing of b = k * k is recorded: no node, not even a zero one.",
         ),
         wrong_answer(
             [False, False, True, True, True],
             "M16",
-            "d is made under no_grad: a requires grad, but recording is off, and d gets no history.",
+            "d is made under no_grad: a requires a gradient, but recording is off, and d gets no history.",
         ),
         wrong_answer(
             [False, True, True, True, True],
             "",
-            "An operation is recorded if recording is on and an operand requires grad. For b the one fails, for d the other.",
+            "An operation is recorded if recording is on and an operand requires a gradient. For b the one fails, for d the other.",
         ),
         wrong_answer(
             [True, False, True, True, True],
@@ -193,7 +193,7 @@ item(
         wrong_answer(
             {"p": [None, None], "q": ["p", None], "r": ["q", "p"], "s": ["r", None]},
             "",
-            "a and b require grad: edges to them end in their accumulators, not in None.",
+            "a and b require a gradient: edges to them end in their accumulators, not in None.",
         ),
         wrong_answer(
             {"p": ["a", "b"], "q": ["p", None], "r": ["p", "q"], "s": ["r", "a"]},
@@ -203,7 +203,7 @@ item(
         wrong_answer(
             {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r", None]},
             "M04",
-            "a is a leaf that requires grad also when it is used a second time: s gets an edge to the accumulator that p leads to.",
+            "a is a leaf that requires a gradient also when it is used a second time: s gets an edge to the accumulator that p leads to.",
         ),
         wrong_answer(
             {"p": ["a", "b"], "q": ["p", None], "r": ["q", "q"], "s": ["r", "a"]},
@@ -441,7 +441,7 @@ item(
     kind="number",
     points=1,
     hints=[
-        "Go through the lines one by one, and ask of each: which operand requires grad at this moment?",
+        "Go through the lines one by one, and ask of each: which operand requires a gradient at this moment?",
         "When x * x ran, neither operand required grad, so it left no node. mixed and late have one each.",
         "x hears only from late, whose other factor is w. w hears from both: early = 25 from mixed, x = 5 from late.",
     ],

@@ -54,14 +54,14 @@ item(
     partial=True,
     hints=[
         "A leaf is what no recorded operation has made. What is recorded of k * k?",
-        "A .grad is kept by leaves that require grad, and by what was asked to retain it.",
+        "A .grad is kept by leaves that require a gradient, and by what was asked to retain it.",
         "m is a leaf (nothing of k * k is recorded) without a gradient; h is none, but retains its own.",
     ],
     wrong=[
         wrong_answer(
             [True, False, False, False, False, *TRUE_GRADS],
             "M09",
-            "k and m do not require grad; that makes them leaves, not the contrary. A leaf is what no recorded operation made.",
+            "k and m do not require a gradient; that makes them leaves, not the contrary. A leaf is what no recorded operation made.",
             score=3.2,
         ),
         wrong_answer(
@@ -96,32 +96,32 @@ item(
         wrong_answer(
             [*TRUE_LEAVES, True, True, True, False, False],
             "M03",
-            "k does not require grad: nothing is computed for it, and its .grad stays None.",
+            "k does not require a gradient: nothing is computed for it, and its .grad stays None.",
             score=3.6,
         ),
         wrong_answer(
             [*TRUE_LEAVES, True, True, True, True, False],
             "M03",
-            "k and m do not require grad: nothing is computed for them, and their .grad stays None.",
+            "k and m do not require a gradient: nothing is computed for them, and their .grad stays None.",
             score=3.2,
         ),
         wrong_answer(
             [*TRUE_LEAVES, True, True, False, True, False],
             "M08",
-            "Not every leaf has one: k and m do not require grad. And h, no leaf, was asked to retain its own.",
+            "Not every leaf has one: k and m do not require a gradient. And h, no leaf, was asked to retain its own.",
             score=2.8,
         ),
         wrong_answer(
             [*TRUE_LEAVES, True, True, True, True, True],
             "M08",
-            "Backward computes a gradient only where one is needed, and keeps it only at leaves that require grad and where "
+            "Backward computes a gradient only where one is needed, and keeps it only at leaves that require a gradient and where "
             "retain_grad asked.",
             score=2.8,
         ),
         wrong_answer(
             [True, False, False, False, False, True, True, True, True, True],
             "M08",
-            "Backward computes a gradient at every node, but keeps it only at leaves that require grad and where retain_grad asked.",
+            "Backward computes a gradient at every node, but keeps it only at leaves that require a gradient and where retain_grad asked.",
             score=2,
         ),
     ],

@@ -50,7 +50,7 @@ item(
         wrong_answer(
             79,
             "",
-            "w is not kept: it would only be needed for the gradient of x, which does not require grad.",
+            "w is not kept: it would only be needed for the gradient of x, which does not require a gradient.",
         ),
         wrong_answer(
             40,

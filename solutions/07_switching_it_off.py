@@ -294,7 +294,7 @@ def it_moves(step):
 
 @probe(points=1)
 def it_stays_a_parameter(step):
-    "After the step: leaf, requires grad, gradient cleared"
+    "After the step: leaf, requires a gradient, gradient cleared"
     p, q = two()
     step([p, q], 0.5)
     return [[t.is_leaf, t.requires_grad, t.grad] for t in (p, q)]
@@ -343,7 +343,7 @@ def step(parameters, lr):
 
 @wrong(
     "",
-    "In place, but recorded: autograd refuses to write into a leaf that requires grad. Put no_grad around it.",
+    "In place, but recorded: autograd refuses to write into a leaf that requires a gradient. Put no_grad around it.",
 )
 def step(parameters, lr):
     for p in parameters:
@@ -403,7 +403,7 @@ def step(parameters, lr):
 
 @wrong(
     "M16",
-    "The parameter is frozen from then on: it no longer requires grad, and the next backward gives it nothing. "
+    "The parameter is frozen from then on: it no longer requires a gradient, and the next backward gives it nothing. "
     "Under no_grad you may write without that.",
     score=2,
 )
@@ -557,7 +557,7 @@ def who_learns(backward_frozen, widths):
 
 @probe(points=0.5)
 def flags(backward_frozen):
-    "Which weights require grad afterwards, and the bias of middle; and whether middle is in training mode"
+    "Which weights require a gradient afterwards, and the bias of middle; and whether middle is in training mode"
     first, middle, last = layers(1, 2, 2, 1)
     backward_frozen(first, middle, last, torch.tensor([[0.5]]))
     asked = {"bias": middle.bias, "first": first.weight, "last": last.weight, "middle": middle.weight}
@@ -617,7 +617,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "The weights of middle still require grad afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
+@wrong("", "The weights of middle still require a gradient afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
     "this step only.", score=2.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()

@@ -290,7 +290,7 @@ def softmax(x):
     return e
 
 
-@wrong("", "You write into x itself: a leaf that requires grad refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
+@wrong("", "You write into x itself: a leaf that requires a gradient refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
 def softmax(x):
     e = x.exp_()
     return e / e.sum()
@@ -429,7 +429,7 @@ def three_steps(learn):
 
 @probe(points=0.5, hidden=True)
 def same_leaves(learn):
-    "The parameters have moved, and are still leaves that require grad"
+    "The parameters have moved, and are still leaves that require a gradient"
     w, v = torch.tensor(1.5, requires_grad=True), torch.tensor(4.0, requires_grad=True)
     learn(w, v, 0.1)
     return [[p.item() != old, p.is_leaf, p.requires_grad] for p, old in ((w, 1.5), (v, 4.0))]

@@ -244,7 +244,7 @@ def x_is_left_alone(hvp):
 
 @probe(points=1, hidden=True)
 def a_matrix(hvp):
-    "x of shape (2, 3) that does not require grad"
+    "x of shape (2, 3) that does not require a gradient"
     x = torch.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 4.0]])
     v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]])
     return [hvp(cubic, x, v), x.requires_grad]
@@ -485,7 +485,7 @@ item(
     "12.4",
     kind="debug",
     hints=[
-        "Does slope require grad? Print it.",
+        "Does slope require a gradient? Print it.",
         "Two things cut the penalty from w: a flag that is missing, and a detach.",
         "create_graph=True in the first call, and slope**2 without detach.",
     ],

@@ -403,7 +403,7 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M15",
-    "w and b are leaves that require grad, and an update in place would be recorded as a part of the computation: that is refused. "
+    "w and b are leaves that require a gradient, and an update in place would be recorded as a part of the computation: that is refused. "
     "Put it under torch.no_grad().",
 )
 def train(steps, w, b, lr):

@@ -73,7 +73,7 @@ b.grad_fn
 )
 _ballot(
     "M03",
-    "c does not require grad. What is c.grad after backward?",
+    "c does not require a gradient. What is c.grad after backward?",
     """
 a = torch.tensor(2.0, requires_grad=True)
 c = torch.tensor(5.0)
@@ -119,7 +119,7 @@ y.backward()
 x.grad
 """,
     {
-        "6": "x requires grad by the time backward is called",
+        "6": "x requires a gradient by the time backward is called",
         "None": "backward runs, but does not find the way to x",
         "an error": "y was computed unrecorded, so there is no graph to go back through",
     },
@@ -196,13 +196,13 @@ loss.backward()
 w.is_leaf, w.grad
 """,
     {
-        "True, 1": "w requires grad, and that is what makes a leaf",
+        "True, 1": "w requires a gradient, and that is what makes a leaf",
         "False, 1": "no leaf, but every tensor has its gradient",
         "False, None": "w is the result of a product; the leaf has no name",
         "True, None": "a leaf, but its gradient went elsewhere",
     },
     "True, 1",
-    "A leaf is a tensor that no recorded operation made. Here the leaf is the 5.0 that was never given a name; w requires grad "
+    "A leaf is a tensor that no recorded operation made. Here the leaf is the 5.0 that was never given a name; w requires a gradient "
     "because it was computed from it.",
 )
 _ballot(
@@ -561,10 +561,10 @@ x.grad
     {
         "3": "the conversion passes the gradient on",
         "0": "a step function has slope zero almost everywhere",
-        "an error": "a whole number cannot require grad, so y does not either",
+        "an error": "a whole number cannot require a gradient, so y does not either",
     },
     "3",
-    "Only floating-point tensors can require grad: a whole number cannot move by a little. The conversion ends the graph, and "
+    "Only floating-point tensors can require a gradient: a whole number cannot move by a little. The conversion ends the graph, and "
     "y.backward() has nothing to go back through.",
 )
 _ballot(

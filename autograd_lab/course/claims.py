@@ -20,7 +20,7 @@ class Claim(NamedTuple):
 CLAIMS = {
     "C01": Claim(
         "history is kept because anomaly mode tracks the operations",
-        "every operation on a tensor that requires grad records itself; anomaly mode is off, and only adds checks",
+        "every operation on a tensor that requires a gradient records itself; anomaly mode is off, and only adds checks",
         "02", "assert not torch.is_anomaly_enabled()",
     ),
     "C02": Claim(

@@ -100,3 +100,19 @@ def test_a_word_is_explained_at_its_first_use(word):
     )  # fmt: skip
     bold = " ".join(re.findall(r"\*\*(.+?)\*\*", first, re.DOTALL))
     assert uses(word, bold), f"{word} in {home}, first in: {first}"
+
+
+def test_a_tensor_requires_a_gradient():
+    """As the notebooks put it, so do hints, diagnoses and cards; code and PyTorch's own messages say it their way."""
+    others = {
+        path: path.read_text("utf-8")
+        for folder, kind in (("notebooks", "*.py"), ("solutions", "*.py"), ("autograd_lab/course", "*.py"), ("autograd_lab/course/predictions", "*.txt"), ("autograd_lab/course/items", "*.json"))
+        for path in (ROOT / folder).glob(kind)
+    }  # fmt: skip
+    assert len(others) > 60
+    theirs = r"element 0 of tensors does not require grad|a leaf Variable that requires grad|leaves that require grad\.(?:\"|\\\")"
+    found = {
+        path.name: re.findall(r".{0,40}\brequires? grad\b.{0,20}", re.sub(theirs, "", text))
+        for path, text in others.items()
+    }
+    assert {name: lines for name, lines in found.items() if lines} == {}

@@ -25,11 +25,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autograd_lab.course.contents import PREFIX
+from autograd_lab.course.student import FOLDERS
 
 from .archives import MOST_ENTRIES, open_archive, read_member
 from .model import CannotGradeError
@@ -47,6 +48,7 @@ from .reading import (
 MOST_BYTES = 50_000_000
 """The largest file that is read."""
 DEEPEST = 6
+LESSONS = FOLDERS[0]
 MOST_ATTEMPTS = 10
 """How many of a student's files for one notebook are graded, where the best counts."""
 SKIPPED = {"__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"}
@@ -69,6 +71,12 @@ class File:
     """Whether it lies among the students' folders, where the files beside it are not its own."""
     untouched: bool = False
     """Whether its code is that of the notebook as it was handed out."""
+
+    @property
+    def of_lessons(self) -> bool:
+        """Whether it lies where a whole working folder has the notebooks to read, some of which are called like the exercises."""
+        place = PurePosixPath(self.member) if self.member else self.path
+        return place.parent.name == LESSONS
 
     @property
     def stem(self) -> str:
@@ -426,7 +434,7 @@ def _pile(
             if book:
                 untouched = notebook is not None and shelf.untouched(book, notebook)
                 pile.setdefault(book, []).append((replace(file, untouched=untouched), notes))
-            elif file.path.suffix.lower() == ".ipynb" or file.member:
+            elif (file.path.suffix.lower() == ".ipynb" or file.member) and not file.of_lessons:
                 loose.append(file.name)
     said = [f"more than {MOST_ENTRIES:,} files; the rest was not searched"] if allowance.cut else []
     if allowance.refused:
@@ -463,6 +471,8 @@ def _recognize(
     except UnreadableError:
         fits = (named or shelf.by_number(file)) if ending in (".ipynb", ".zip", ".py", ".html") else named
         return fits, (), None
+    if not held and file.of_lessons:
+        return "", (), None
     if named and held in ("", named):
         return named, (), notebook
     if held and named:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograd_lab.course import build as course
 
-from . import gallery, live, play, pyodide, reading, rulebook, search, start
+from . import gallery, lab, live, play, pyodide, reading, rulebook, search, start
 from .options import Options
 from .pages import CannotBuildError, Site
 
@@ -20,6 +20,7 @@ PARTS: dict[str, tuple[str, Callable[[Site, Options], None]]] = {
     "rules/index.html": ("Rules", rulebook.add),
     gallery.INDEX: ("Gallery", gallery.add),
     play.PAGE: ("Playground", play.add),  # after the parts that make traces of programs
+    lab.HOME: ("Lab", lab.add),
 }
 """The parts by their first page, such as "rules/index.html": what links call it, and what adds its pages to the site."""
 

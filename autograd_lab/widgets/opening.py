@@ -25,7 +25,8 @@ def is_awaited() -> bool:
     if os.environ.get("AUTOGRAD_LAB_STATIC") == "1":
         return False
     request = getattr(getattr(_shell(), "kernel", None), "get_parent", None)
-    parent = (request("shell") if request is not None else None) or {}
+    # Without a channel: that of a kernel in a browser has none.
+    parent = (request() if request is not None else None) or {}
     return bool(parent.get("metadata", {}).get("cellId"))
 
 

@@ -34,7 +34,7 @@ class Shell:
     """As much of IPython as opening a trace asks for: a cell that a page wants to be run."""
 
     def __init__(self, metadata: dict[str, Any]) -> None:
-        self.kernel = SimpleNamespace(get_parent=lambda channel: {"metadata": metadata})
+        self.kernel = SimpleNamespace(get_parent=lambda: {"metadata": metadata})
         self.callbacks: list[Any] = []
         self.events = SimpleNamespace(
             register=lambda name, fn: self.callbacks.append(fn),

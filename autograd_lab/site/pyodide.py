@@ -41,7 +41,7 @@ LOCK = f"{PLACE}pyodide-lock.json"
 CORE = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 PACKAGE = Path(__file__).parents[1]
 
-_COURSE = ("course", "data", "widgets/assets")
+_COURSE = ("course/items", "course/predictions", "course/projector", "data", "widgets/assets")
 """What only the second of our two wheels has: the first runs programs and explains them. Both unpack into one package."""
 _NOWHERE = ("grade", "bench", "site")
 """What is of no use in a browser."""

@@ -185,6 +185,11 @@ def test_a_program_without_tensors_is_said_to_be_one(page):
     expect(page.locator("#play-printed")).to_have_text("hello\n")
 
 
+def test_a_program_may_ask_the_lab_why(page):
+    run(page, OTHER + "from autograd_lab import lab\nprint(lab.why(loss).cause)\n")
+    expect(page.locator("#play-printed")).to_have_text("it is tensor([3., 3.])\nnot-leaf\n")
+
+
 def test_each_run_begins_alike(page):
     program = "import torch\nprint(torch.rand(1).item(), torch.ones(1).dtype, torch.is_grad_enabled())\ntorch.set_default_dtype(torch.float64); torch.set_grad_enabled(False)"
     printed = []

@@ -205,7 +205,7 @@ class Play {
     if (cut === "time") words.push(`Recording ended after ${Number((0.9 * limits.seconds).toFixed(1))} seconds, and the program with it. The ${events.toLocaleString("en")} steps until then are shown.`);
     if (heavy) words.push("The program used more than 1 GB of memory, so Python starts afresh.");
     if (traits && typeof traits === "object") {
-      if (program !== this.linked) this.step = Number(traits.position) || 0;
+      if (program !== this.linked || !this.step) this.step = Number(traits.position) || 0;
       await this.show(program, traits, Array.isArray(why) ? why : [], Boolean(error));
     } else if (!error) words.push("The program has run, and there is nothing to step through: no operation on a tensor ran.");
     this.say(words.join(" ") || (error ? "The program stopped with an error." : "The program has run."), Boolean(error || cut));
@@ -340,7 +340,7 @@ const play = new Play();
 await play.follow();
 document.documentElement.dataset.play = "open";
 
-// Python is 17 MB: it comes while the visitor reads, but not where data are counted, and in a frame when somebody comes near it.
+// Python is 21 MB: it comes while the visitor reads, but not where data are counted, and in a frame when somebody comes near it.
 const soon = () => (globalThis.requestIdleCallback ?? ((call) => setTimeout(call, 500)))(() => play.python?.load(), { timeout: 3000 });
 if (EMBEDDED || navigator.connection?.saveData || asked.get("preload") === "off") {
   for (const kind of ["pointerenter", "focusin"]) at("editor").addEventListener(kind, soon, { once: true });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -21,5 +22,6 @@ def ran(sources: list[Path] = SOURCES) -> dict[Path, str]:
         cells.append(nbformat.v4.new_code_cell(f"%reset -f\n{reading.BEGIN}"))
         cells += book["cells"]
     whole = nbformat.v4.new_notebook(cells=cells, metadata=course.NOTEBOOK_METADATA)
-    course.execute(whole, ROOT / "notebooks", ROOT)
+    with ThreadPoolExecutor(1) as aside:  # while Playwright is open, an event loop runs in this thread
+        aside.submit(course.execute, whole, ROOT / "notebooks", ROOT).result()
     return {source: str(nbformat.writes(book)) for source, book in books.items()}

@@ -296,7 +296,7 @@ def _framed(site: Site, at: str, body: str, title: str, order: list[str]) -> str
     return (
         f'<div class="book"><nav class="book-sections" aria-label="Sections"><p><a href="index.html">All notebooks</a></p>'
         f'<p><a href="#content">{title}</a></p><ol>{sections}</ol></nav>\n<article class="book-text">'
-        f'<p class="book-about">A page to read: steppers and questions work here, and nothing is installed. To change and run the code, {run}.</p>\n'
+        f'<p class="book-about">A page to read: nothing is installed, and every cell has run. Step through what it shows, and answer the questions in their cards. To change and run the code, {run}.</p>\n'
         f'{body}\n<nav class="book-turn" aria-label="Notebooks">{"".join(turns)}</nav></article></div>'
     )
 

@@ -155,7 +155,7 @@ def test_an_error_is_marked_and_explained_and_mended(page):
     now, of = steps(page).split(" / ")
     assert now == of  # where it stopped
     expect(page.locator("#play-answer")).to_contain_text("The first time it freed the values")
-    page.get_by_role("button", name="Change the program so").click()
+    page.get_by_role("button", name="Make this change").click()
     assert "retain_graph=True" in page.locator("#play-program").input_value()
     run(page)
     expect(page.locator("#play-error")).to_be_hidden()

@@ -300,7 +300,7 @@ class Play {
     if (Number.isInteger(step)) buttons.push(make("button", { type: "button", onclick: () => this.goto(step) }, "Show the step"));
     if (edits.length && edits.every((edit) => edit.source === kit.file)) {
       const preview = edits.map(({ number, text }) => `line ${number}: ${text || "remove it"}`).join("\n");
-      buttons.push(make("button", { type: "button", class: "play-change", title: preview, onclick: () => this.change(edits) }, "Change the program so"));
+      buttons.push(make("button", { type: "button", class: "play-change", title: preview, onclick: () => this.change(edits) }, "Make this change"));
     }
     if (buttons.length) parts.push(make("p", { class: "play-buttons" }, ...buttons));
     return parts;

@@ -274,6 +274,11 @@ def test_a_link_to_another_program_waits_for_run_and_keeps_its_step(page):
     expect(page.locator("#play-output")).to_be_hidden()
     run(page)
     assert steps(page).startswith("5 / ")
+    follow(page, play.address(TWICE))  # without a step: where it fails
+    expect(page.locator("#play-program")).to_have_value(TWICE)
+    run(page)
+    now, of = steps(page).split(" / ")
+    assert now == of
 
 
 def test_links_and_frames_are_copied(page):

@@ -1,7 +1,9 @@
 """Pyodide in the site: our wheels, the list of packages, and what is said if it makes no sense. No Pyodide is needed here."""
 
 import hashlib
+import importlib.util
 import json
+import marshal
 import re
 import subprocess
 import sys
@@ -22,11 +24,11 @@ NUMPY = {
     "name": "numpy",
     "file_name": "numpy-2.0.2.whl",
     "depends": ["blas"],
-    "sha256": "1",
+    "sha256": "11",
     "imports": ["numpy"],
 }
-BLAS = {"name": "blas", "file_name": "blas.zip", "depends": [], "sha256": "2", "imports": []}
-SCIPY = {"name": "scipy", "file_name": "scipy.whl", "depends": [], "sha256": "3", "imports": ["scipy"]}
+BLAS = {"name": "blas", "file_name": "blas.zip", "depends": [], "sha256": "22", "imports": []}
+SCIPY = {"name": "scipy", "file_name": "scipy.whl", "depends": [], "sha256": "33", "imports": ["scipy"]}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -43,7 +45,7 @@ def folder(tmp_path):
     """What looks like a whole Pyodide."""
     there = tmp_path / "whole"
     there.mkdir()
-    lock = {"info": {"python": "3.12.7"}, "packages": {"numpy": NUMPY, "blas": BLAS, "scipy": SCIPY}}
+    lock = {"info": {"python": "3.99.7"}, "packages": {"numpy": NUMPY, "blas": BLAS, "scipy": SCIPY}}
     (there / "pyodide-lock.json").write_text(json.dumps(lock))
     for name in (*pyodide.CORE, "numpy-2.0.2.whl", "blas.zip", "scipy.whl"):
         (there / name).write_text(name)
@@ -85,7 +87,7 @@ def test_what_is_needed_is_copied(folder):
     assert "autograd-lab" in packages["autograd-lab-course"]["depends"]
     assert python.base("play/index.html") == "../pyodide/"
     assert made(pyodide.of(str(folder), None))[0].files == site.files
-    assert python.compiled == "Node.js is not installed"
+    assert python.compiled == "Node.js is not installed, and this is not Python 3.99"
 
 
 def test_the_wheels_are_wheels(folder, tmp_path):
@@ -121,6 +123,31 @@ def test_the_wheels_are_wheels(folder, tmp_path):
     assert done.stdout == f"{target}/autograd_lab/__init__.py tensor(6.)\n", done.stderr
 
 
+def test_the_same_python_makes_the_bytecode(folder, monkeypatch):
+    """The files are loaded as they are, wherever they were compiled."""
+    some = {path: content for path, content in pyodide._sources(()).items() if "/core/" in path}
+    monkeypatch.setattr(pyodide, "_sources", lambda left_out: some)
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    lock = json.loads((folder / "pyodide-lock.json").read_text()) | {"info": {"python": f"{version}.0"}}
+    (folder / "pyodide-lock.json").write_text(json.dumps(lock))
+    wheels = []
+    for _ in range(2):
+        python, site = pyodide.of(str(folder), None), Site()
+        python.engine(site)
+        (path,) = (path for path in site.files if "autograd_lab-" in path)
+        wheels.append(site.files[path])
+    assert wheels[0] == wheels[1]
+    files = zipfile.ZipFile(BytesIO(wheels[0]))
+    made = importlib.util.cache_from_source("autograd_lab/core/engine.py")
+    content = files.read(made)
+    assert content[:8] == importlib.util.MAGIC_NUMBER + b"\1\0\0\0"  # by hash, and not checked
+    assert (
+        marshal.loads(content[16:]).co_filename
+        == f"/lib/python{version}/site-packages/autograd_lab/core/engine.py"
+    )
+    assert python.compiled == ""
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -140,6 +167,15 @@ def test_elsewhere_all_addresses_are_whole(folder):
     assert mine.removeprefix("https://example.org/lab/") in site.files
     assert not any(name.endswith(".wasm") for name in site.files)
     assert python.base("play/index.html") == f"{url}/"
+    bundle = python.bundle(site, "play/index.html", "autograd_lab")
+    assert {name for name in bundle["lock"]["packages"]} == {"autograd-lab", "numpy", "blas"}
+    urls = {file["url"] for file in bundle["files"].values()}
+    assert urls == {
+        f"{url}/{name}"
+        for name in (*pyodide.CORE, "numpy-2.0.2.whl", "blas.zip")
+        if not name.endswith(".mjs")
+    } | {"../" + mine.removeprefix("https://example.org/lab/")}
+    assert bundle["files"]["blas.zip"]["integrity"] == "sha256-Ig=="
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import gc
 import sys
+
+if "rfc3987_syntax" not in sys.modules:
+    # nbformat's jsonschema would have it build a grammar of web addresses, which takes a second in each process; no test checks any.
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -31,6 +36,8 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 
 from autograd_lab.course.kernel import manager_of_files
 from tests.kernels import launch
+
+pytest_plugins = ["nbval.plugin"]  # here and not by its entry point, which pytest loads before this file
 
 sys.dont_write_bytecode = False  # what pytest makes of the test files is kept for the next run, too
 os.environ["AUTOGRAD_LAB_STRICT"] = "1"  # a recorder that fails raises, also in the kernels of notebooks

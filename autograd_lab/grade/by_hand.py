@@ -10,6 +10,7 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from autograd_lab.course.resources import course_root
@@ -46,6 +47,7 @@ def main(argv: list[str] | None = None) -> int:
         return 2
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="autograd-lab gradebook", description="Look at the grades of a class, and change them by hand."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -179,6 +180,7 @@ def table(head: list[str], rows: list[list[str]], numbers: tuple[int, ...] = ())
 # --- Markdown -----------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1000)  # each class and each run shows the same questions
 def markdown(text: str) -> str:
     """Converts the Markdown that the exercises use to HTML: headings, paragraphs, lists, tables, fenced code; code, bold, italics."""
     out: list[str] = []

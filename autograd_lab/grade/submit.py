@@ -65,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="autograd-lab submit",

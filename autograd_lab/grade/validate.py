@@ -133,6 +133,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="autograd-lab validate",

@@ -78,6 +78,10 @@ nbval.kernel.start_new_kernel = start_kernel
 nbval.kernel.KernelManager = partial(manager_of_files, KernelManager)
 
 
+RARELY = 50_000, 10, 10
+"""What the tests make is garbage soon, and few of it in cycles: to look as often as Python does takes up to a fifth of a test's time."""
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[object]:
     """Keep the tests, and all that they import, out of the garbage collector's sight.
@@ -91,6 +95,7 @@ def pytest_collection() -> Iterator[object]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(*RARELY)
 
 
 def pytest_unconfigure() -> None:

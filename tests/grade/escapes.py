@@ -812,7 +812,8 @@ def secrets_in_objects():
 @action
 def secrets_in_memory():
     """All pages of the process that are not files: as text, as a number of Python's, as one of NumPy's."""
-    secret = re.compile("|".join(TRAP["bytes"]).encode("latin-1"))
+    # one after the other: re skips to a pattern's first bytes, but not to those of one of several
+    secrets = [re.compile(one.encode("latin-1")) for one in TRAP["bytes"]]
     with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", buffering=0) as memory:
         for line in maps.read().splitlines():
             where, rights, *_, name = [*line.split(), "-"][:6]
@@ -823,8 +824,9 @@ def secrets_in_memory():
                 with contextlib.suppress(OSError, OverflowError):
                     memory.seek(start)
                     data = memory.read(min(stop - start, 1 << 22))
-                    if found := secret.search(data):
-                        return f"found {found[0]!r} at {start + found.start():#x} in {name}"
+                    for secret in secrets:
+                        if found := secret.search(data):
+                            return f"found {found[0]!r} at {start + found.start():#x} in {name}"
                 start += (1 << 22) - 64
     raise OSError(errno.ENODATA, "nowhere")
 

@@ -1,6 +1,6 @@
 """The gallery: small programs with one lesson each, on pages of their own, with a stepper that stands where the lesson shows.
 
-A program is a file NN_name.py here. Its first comment is the title, a lesson of two or three sentences, and what the page needs to know:
+A program is a file programs/NN_name.py. Its first comment is the title, a lesson of two or three sentences, and what the page needs to know:
 
     # Gradients pile up
     #
@@ -35,7 +35,7 @@ from ..highlight import colors, python
 from ..options import Options
 from ..pages import ASSETS, Site
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "programs"
 INDEX = "gallery/index.html"
 
 SECTIONS = {

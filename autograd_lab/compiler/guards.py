@@ -322,13 +322,14 @@ def _names(code: types.CodeType) -> list[str]:
     return list(found)
 
 
+_WRITES = {dis.opmap[name] for name in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+
+
 def _written(code: types.CodeType) -> list[str]:
     """The globals that a function's code assigns or deletes, including nested functions."""
-    found = [
-        str(step.argval)
-        for step in dis.get_instructions(code)
-        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
-    ]
+    found = []
+    if not _WRITES.isdisjoint(code.co_code[::2]):  # else it need not be disassembled, which takes long
+        found = [str(step.argval) for step in dis.get_instructions(code) if step.opcode in _WRITES]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found += _written(constant)

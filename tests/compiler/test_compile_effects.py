@@ -560,3 +560,16 @@ def test_dropout_draws_in_the_order_of_memory_whatever_was_captured_first(first)
         torch.manual_seed(3)
         want = F.dropout(make() * 2.0, 0.5) * 3.0
         assert got.tolist() == want.tolist()
+
+
+def test_a_function_that_assigns_a_global_assigns_it_in_each_call():
+    """A capture would leave it out: such a function is not captured."""
+    space = {}
+    exec("def fn(x):\n    global told\n    told = True\n    return x * 2", space)
+    fn = torch.compile(space["fn"])
+    with pytest.warns(UserWarning, match="assigns the global told"):
+        fn(torch.tensor(1.0))
+    for k in range(3):
+        del space["told"]
+        assert fn(torch.tensor(float(k))).item() == 2 * k
+        assert space["told"]

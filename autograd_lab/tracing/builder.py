@@ -841,7 +841,8 @@ def encode(data) -> Record:
     for name in ("min", "max"):
         record[name] = _digit(getattr(real, name)().item()) if real.size else None
     record["mean"] = _digit(float(real.mean(dtype=np.float64))) if real.size else None
-    record["norm"] = _digit(float(np.linalg.norm(data.astype(np.float64, copy=False).ravel())))
+    with np.errstate(invalid="ignore"):  # memory that nobody has set may hold a nan of which NumPy warns
+        record["norm"] = _digit(float(np.linalg.norm(data.astype(np.float64, copy=False).ravel())))
     record["nan"] = int(np.isnan(data).sum()) if data.dtype.kind == "f" else 0
     record["inf"] = int(np.isinf(data).sum()) if data.dtype.kind == "f" else 0
     return record

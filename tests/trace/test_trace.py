@@ -1,8 +1,11 @@
 import json
 
+import numpy as np
 import pytest
 import samples
 
+import autograd_lab as torch
+from autograd_lab import lab
 from autograd_lab.tracing import State, Trace, TraceError, narrate, state
 
 ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
@@ -170,3 +173,12 @@ def test_rarer_events(event, sentence):
     trace.check()
     assert narrate(trace, len(trace)) == sentence
     state(trace, len(trace))
+
+
+def test_a_nan_of_memory_that_nobody_has_set_is_counted_and_warns_nobody():
+    """NumPy warns of a cast of one kind of nan, which `torch.empty` may hold; the program did nothing that deserves it."""
+    bits = np.full(100, 0x7FA00000, np.uint32).view(np.float32)
+    with lab.record() as trace:
+        y = torch.from_numpy(bits).requires_grad_()[None]
+    assert y.isnan().all()
+    assert {value["nan"] for value in trace.values} == {100}

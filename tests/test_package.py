@@ -153,6 +153,7 @@ def test_pictures_are_there_and_light():
     files = set((ROOT / "docs" / "images").iterdir())
     assert shown == files
     assert len(files) == len({path.name.rsplit("-", 1)[0] for path in files}) * 2
+    assert min(path.stat().st_size for path in files) > 10_000, "one is cut off"
     assert max(path.stat().st_size for path in files) < 400_000
     assert sum(path.stat().st_size for path in files) < 1_500_000
 

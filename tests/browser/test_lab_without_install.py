@@ -135,7 +135,8 @@ def dialog(page: Page, title: str, button: str) -> str:
     expect(page.locator(".jp-Dialog-header", has_text=title)).to_be_visible()
     said = page.locator(".jp-Dialog-body").inner_text()
     page.locator(".jp-Dialog button", has_text=button).click()
-    expect(page.locator(".jp-Dialog-header", has_text=title)).to_have_count(0)  # the next may be there at once
+    # not that there is no dialog at all: the next may be there at once
+    expect(page.locator(".jp-Dialog-header", has_text=title)).to_have_count(0)
     return said
 
 

@@ -29,9 +29,9 @@ from .people import Person
 from .policy import names_of, people_of
 
 FORMAT, VERSION = "autograd-lab-grades", 1
-COLUMNS = ("student", "name", "notebook", "item", "points", "max", "status", "misconception")
+COLUMNS = ("student", "notebook", "item", "points", "max", "status", "misconception", "name")
 SUBMISSION_COLUMNS = (
-    "student", "name", "notebook", "points", "max", "status", "handed_in", "days_late", "penalty", "file", "notes",
+    "student", "notebook", "points", "max", "status", "handed_in", "days_late", "penalty", "file", "notes", "name",
 )  # fmt: skip
 NBGRADER_COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -99,8 +99,8 @@ def grade_rows(entries: Iterable[Entry], names: Mapping[str, str]) -> Iterable[t
     for entry in entries:
         for one in entry.results:
             yield (
-                entry.student, names.get(entry.student, ""), entry.notebook, one.item, entry.points(one), one.points,
-                status(entry, one), one.misconception,
+                entry.student, entry.notebook, one.item, entry.points(one), one.points,
+                status(entry, one), one.misconception, names.get(entry.student, ""),
             )  # fmt: skip
 
 
@@ -113,8 +113,8 @@ def submission_rows(entries: Iterable[Entry], names: Mapping[str, str]) -> Itera
     """The rows of submissions.csv."""
     for entry in entries:
         yield (
-            entry.student, names.get(entry.student, ""), entry.notebook, entry.total, entry.most, entry.status, _time(entry), entry.days_late,
-            entry.penalty, entry.file, " ".join([*entry.notes, *_about(entry)]),
+            entry.student, entry.notebook, entry.total, entry.most, entry.status, _time(entry), entry.days_late,
+            entry.penalty, entry.file, " ".join([*entry.notes, *_about(entry)]), names.get(entry.student, ""),
         )  # fmt: skip
 
 

@@ -138,6 +138,7 @@ def _call(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> tuple
                              for x in ast.walk(args[0])):  # fmt: skip
         return _power("<mi>e</mi>", _at(args[0])), _POWER
     if name in _OVER_DIMS:
+        args = [*args]  # the tree is not ours
         named = {k.arg: k.value for k in keywords if k.arg != "keepdim"}
         dim = named.pop("dim", None) or (args.pop(1) if len(args) > 1 and name != "norm" else None)
         sign = f"<mo>{_BIG[name]}</mo>" if name in _BIG else _name(_NAMES.get(name, name))

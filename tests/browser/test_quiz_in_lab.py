@@ -159,9 +159,9 @@ def scrolled(notebook: Notebook) -> float:
 
 
 def at_rest(notebook: Notebook) -> float:
-    """How far the notebook is scrolled once JupyterLab, which measures cells late after a run, has left it in place for half a second."""
+    """How far the notebook is scrolled once JupyterLab, which measures cells late after a run, has left it in place for a second and a half."""
     before, since = scrolled(notebook), time.monotonic()
-    while time.monotonic() < since + 0.5:
+    while time.monotonic() < since + 1.5:
         if (now := scrolled(notebook)) != before:
             before, since = now, time.monotonic()
     return before
@@ -325,6 +325,9 @@ def test_a_node_is_chosen_by_a_click_on_the_graph(browser, lab):
     notebook = show(browser, lab, CELL.format('mode="engine"'), reduced_motion="reduce")
     stage = notebook.stage
     notebook.button("Go to the question").click()
+    stage.evaluate(
+        "e => e.scrollIntoView({ block: 'end' })"
+    )  # else the question, which sticks to the window, lies over the last node
     node = stage.locator(".agl-grad-fn", has_text="MulBackward0 #1").locator("ellipse").bounding_box()
     notebook.page.mouse.click(node["x"] + node["width"] / 2, node["y"] + node["height"] / 2)
     expect(stage.locator(".agl-note")).to_contain_text("MulBackward0 #1 still waits: 0 of 2")

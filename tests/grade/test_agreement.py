@@ -42,7 +42,7 @@ def test_a_stepper_played_in_the_cells_earns_its_points(tmp_path):
     write([played], tmp_path / "in")
     assert run.main([str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
     rows = (tmp_path / "out/grades.csv").read_text(encoding="utf-8").splitlines()
-    assert f"bea,{BOOK},04.2,3,3,passed," in rows
+    assert f"bea,{BOOK},04.2,3,3,passed,," in rows
 
 
 def test_a_stub_kept_from_an_older_delivery_is_not_attempted(tmp_path):

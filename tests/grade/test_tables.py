@@ -51,7 +51,7 @@ def rows(path):
 
 def test_grades_csv(folder):
     got = rows(folder / "grades.csv")
-    assert list(got[0]) == ["student", "name", "notebook", "item", "points", "max", "status", "misconception"]
+    assert list(got[0]) == ["student", "notebook", "item", "points", "max", "status", "misconception", "name"]
     assert len(got) == 2 * len(NAMES)
     mine = [row for row in got if row["student"] == "Zoë"]
     assert [

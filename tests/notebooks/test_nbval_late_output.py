@@ -24,7 +24,16 @@ def test_output_may_come_late(tmp_path):
     (tmp_path / "notebooks" / "late.ipynb").write_text(json.dumps(book), encoding="utf-8")
     shutil.copy(ROOT / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=120"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:nbval",
+        "--nbval",
+        "--nbval-current-env",
+        "--nbval-cell-timeout=120",
+    ]
     ran = subprocess.run(
         [*command, "-p", "no:cacheprovider", "."],
         cwd=tmp_path,

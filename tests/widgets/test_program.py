@@ -91,7 +91,7 @@ def test_a_recording_ends_at_its_events(start):
 
 def test_a_recording_ends_when_its_time_is_over():
     begin = time.monotonic()
-    result, _ = ran(LOOP, seconds=0.2)
+    result, _ = ran(LOOP, seconds=0.02)
     assert time.monotonic() - begin < 20
     assert result.cut == "time"
     assert 0 < len(result.trace) < program.MOST_EVENTS

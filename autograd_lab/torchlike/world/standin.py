@@ -29,7 +29,7 @@ from .aliases import PLACES
 from .devices import version
 
 _OURS = {
-    "__main__", "_version", "bench", "cli", "core", "course", "data", "datasets", "express", "grade", "interface", "lab", "loading",
+    "__main__", "_version", "bench", "cli", "core", "course", "data", "datasets", "express", "grade", "interface", "lab", "loading", "site",
     "standin", "torchlike", "tracing", "widgets", "world",
 }  # fmt: skip
 """Names that are not part of the torch-like namespace."""

@@ -158,13 +158,10 @@ def compare_file(target: Path, text: str, root: Path) -> bool:
 
 def attempt(source: Path, root: Path) -> str | None:
     """The built text, or None after saying which cell failed."""
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
     try:
         return build_text(source, root)
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-        print(f"{source.relative_to(root)}: a cell did not run\n{plain}")
+    except DidNotRunError as error:
+        print(f"{source.relative_to(root)}: {error}")
         return None
 
 
@@ -289,10 +286,18 @@ def graded_notebook(sheet: author.Sheet, gaps: bool) -> dict[str, Any]:
     return _notebook(cells, sheet.metadata)
 
 
+class DidNotRunError(Exception):
+    """A cell raised an exception, took too long, or ended its kernel; the message shows it."""
+
+
 def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
-    """Run all cells in order, in a kernel of this very Python that imports this very checkout."""
+    """Run all cells in order, in a kernel of this very Python that imports this very checkout.
+
+    Raises DidNotRunError at the first cell that does not run.
+    """
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     manager, environment = kernel_manager(AsyncKernelManager, root)
     client = NotebookClient(
@@ -304,7 +309,11 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
     )
     # The client would leave a manager passed to it running, with its kernel and some twenty open files.
-    asyncio.run(client.async_execute(env=environment, cleanup_kc=True))
+    try:
+        asyncio.run(client.async_execute(env=environment, cleanup_kc=True))
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+        raise DidNotRunError(f"a cell did not run\n{plain}") from error
 
 
 def kernel_manager(kind: type["KernelManager"], root: Path) -> tuple[Any, dict[str, str]]:

@@ -148,13 +148,8 @@ def deck(source: Path, root: Path, loading: dict[str, str]) -> str:
     notebook["cells"].insert(0, nbformat.v4.new_code_cell(BEGIN, id="projector"))
     try:
         build.execute(notebook, source.parent, root)
-    except Exception as error:
-        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
-        if not isinstance(error, CellExecutionError | CellTimeoutError | DeadKernelError):
-            raise
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-        raise CannotShowError(f"{source.name}: a cell did not run\n{plain}") from error
+    except build.DidNotRunError as error:
+        raise CannotShowError(f"{source.name}: {error}") from error
     build.settle(notebook)
     for cell in notebook["cells"]:
         if cell.cell_type == "markdown":

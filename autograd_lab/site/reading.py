@@ -87,13 +87,8 @@ def executed(source: Path, root: Path) -> str:
     notebook["cells"].insert(0, nbformat.v4.new_code_cell(BEGIN, id="begin"))
     try:
         course.execute(notebook, source.parent, root)
-    except Exception as error:
-        from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-
-        if not isinstance(error, CellExecutionError | CellTimeoutError | DeadKernelError):
-            raise
-        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-        raise CannotBuildError(f"{source.name}: a cell did not run\n{plain}") from error
+    except course.DidNotRunError as error:
+        raise CannotBuildError(f"{source.name}: {error}") from error
     del notebook["cells"][0]
     return str(nbformat.writes(notebook))
 

@@ -55,11 +55,6 @@ def recorded(
     return trace, None
 
 
-def begins_at_end(trace: Trace, failed: bool) -> int:
-    """The step at which a stepper on a program opens: where it failed, or the beginning."""
-    return len(trace) if failed else 0
-
-
 def from_line(error: BaseException, file: str) -> TracebackType | None:
     """The traceback from the program's own first line on, without the calls that ran it; None if it raised before."""
     here = error.__traceback__
@@ -92,8 +87,9 @@ class Ran:
     def shown(self) -> Record:
         """All that a page shows of it, for JSON."""
         trace = self.trace
+        opens_at = 0 if trace is None or self.error is None else len(trace)  # where it failed, if it did
         return {
-            "traits": None if trace is None else traits(trace, begins_at_end(trace, self.error is not None)),
+            "traits": None if trace is None else traits(trace, opens_at),
             "why": [] if trace is None else answers(trace),
             "error": self.error,
             "events": 0 if trace is None else len(trace),

@@ -202,9 +202,31 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
     shown.save_html(path, *steppers, title=title)
 
 
+def variant(seed: int) -> None:
+    """Give the exercises your own numbers: those of your copy of the notebook, whose first cell calls this.
+
+    seed   the number in your copy
+
+    From now on `lab.statement`, `lab.check` and `lab.hint` have these numbers. Raises ValueError if it is not a whole number from 0 on.
+    """
+    from .course.items import choose
+
+    choose(seed)
+
+
+def statement(item_id: str) -> Any:
+    """The question of an exercise, with the numbers that `lab.variant` has chosen (without it, those of the course).
+
+    Raises LookupError for an unknown id, ValueError for an exercise that has the same numbers for everybody.
+    """
+    from .course.variants import statement
+
+    return statement(item_id)
+
+
 __all__ = [
     "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "graph", "hint", "narrate", "progress", "record", "record_torch", "reveal",
-    "save_html", "scope", "source", "stand_in", "state", "step", "step_code", "why", "wrong_order",
+    "save_html", "scope", "source", "stand_in", "state", "statement", "step", "step_code", "variant", "why", "wrong_order",
 ]  # fmt: skip
 
 

@@ -97,7 +97,7 @@ item(
 # %% [markdown]
 # ## 00.3 · Which way? (1 point)
 #
-# After `y.backward()` the gradient of `x` is `-13`. You raise `x` by a thousandth. By about how much does
+# After `y.backward()` the gradient of `x` is `{g}`. You raise `x` by a thousandth. By about how much does
 # `y` change? (A number with its sign.)
 
 # %%
@@ -108,25 +108,32 @@ change = -0.013
 # %%
 lab.check("00.3", change)
 
+
 # %% tags=["item"]
-item(
-    "00.3",
-    kind="number",
-    points=1,
-    rtol=0.01,
-    hints=[
-        "The gradient says how many times as far y moves.",
-        "A thousandth is 0.001.",
-        "-13 times 0.001.",
-    ],
-    wrong=[
-        wrong_answer(0.013, "", "The size is right. The gradient is negative: y goes down when x goes up."),
-        wrong_answer(
-            -13, "", "-13 would be the change for a step of 1 (if the curve were a line). The step is 0.001."
-        ),
-        wrong_answer(13, "", "The gradient is negative, so y goes down; and the step is 0.001, not 1."),
-        wrong_answer(-0.0013, "", "One zero too many: a thousandth is 0.001."),
-        wrong_answer(-0.13, "", "One zero too few: a thousandth is 0.001."),
-        wrong_answer(0.001, "", "y moves 13 times as far as x does, and the other way."),
-    ],
-)
+@variant(g=range(-97, -10))
+def thousandth(g=-13):
+    return varied(
+        answer=g / 1000,
+        hints=[
+            "The gradient says how many times as far y moves.",
+            "A thousandth is 0.001.",
+            f"{g} times 0.001.",
+        ],
+        wrong=[
+            wrong_answer(
+                -g / 1000, "", "The size is right. The gradient is negative: y goes down when x goes up."
+            ),
+            wrong_answer(
+                g,
+                "",
+                f"{g} would be the change for a step of 1 (if the curve were a line). The step is 0.001.",
+            ),
+            wrong_answer(-g, "", "The gradient is negative, so y goes down; and the step is 0.001, not 1."),
+            wrong_answer(g / 10_000, "", "One zero too many: a thousandth is 0.001."),
+            wrong_answer(g / 100, "", "One zero too few: a thousandth is 0.001."),
+            wrong_answer(0.001, "", f"y moves {-g} times as far as x does, and the other way."),
+        ],
+    )
+
+
+item("00.3", kind="number", points=1, rtol=0.01, variant=thousandth)

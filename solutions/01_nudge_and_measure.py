@@ -66,7 +66,7 @@ item(
 # %% [markdown]
 # ## 01.2 · By hand (2 points)
 #
-# What does the forward difference with `h = 0.5` say for `f(x) = x**2 - x` at `x = 1`, and what does the central
+# What does the forward difference with `h = {h}` say for `f(x) = {f}` at `x = {x}`, and what does the central
 # difference say? Give a list of two numbers.
 
 # %%
@@ -77,43 +77,65 @@ slopes = [1.5, 1.0]
 # %%
 lab.check("01.2", slopes)
 
+
 # %% tags=["item"]
-item(
-    "01.2",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "Work out f at 0.5, 1 and 1.5 first.",
-        "f(0.5) = -0.25, f(1) = 0, f(1.5) = 0.75. Forward: from 1 to 1.5; central: from 0.5 to 1.5.",
-        "Forward (0.75 - 0) / 0.5. Central (0.75 + 0.25) / 1.",
-    ],
-    wrong=[
-        wrong_answer([0.75, 1.0], "", "You left out the division by h in the forward difference.", score=1),
-        wrong_answer(
-            [1.5, 2.0], "", "The central difference spans 2h, so it is divided by 1, not by 0.5.", score=1
-        ),
-        wrong_answer(
-            [1.0, 1.0],
-            "M01",
-            "1 is the true slope. A forward difference is a measurement with an error of its own, here 0.5.",
-            score=1,
-        ),
-        wrong_answer(
-            [1.5, 0.5],
-            "",
-            "f(0.5) is -0.25. Taking it away adds 0.25 to the difference: 0.75 - (-0.25).",
-            score=1,
-        ),
-        wrong_answer(
-            [0.5, 1.0],
-            "",
-            "You looked back, from 0.5 to 1. A forward difference goes from x to x + h.",
-            score=1,
-        ),
-        wrong_answer([1.0, 1.5], "", "The two are swapped: first the forward one, then the central one."),
-    ],
-)
+@variant(h=(0.5, 0.25, 0.2, 0.1), x=range(1, 9), c=range(1, 13))
+def differences(h=0.5, x=1, c=1):
+    f = {at: at**2 - c * at for at in (x - h, x, x + h)}
+    below, here, above = map(number, f)
+    low, middle, high = f.values()
+    if low >= 0:
+        return None  # the slip with its sign would be none
+    forward, central = 2 * x - c + h, float(2 * x - c)
+    fell = f"- {number(middle)}" if middle >= 0 else f"+ {number(-middle)}"
+    return varied(
+        shown={"f": f"x**2 - {c if c > 1 else ''}{' * ' if c > 1 else ''}x"},
+        answer=[forward, central],
+        hints=[
+            f"Work out f at {below}, {here} and {above} first.",
+            f"f({below}) = {number(low)}, f({here}) = {number(middle)}, f({above}) = {number(high)}. "
+            f"Forward: from {here} to {above}; central: from {below} to {above}.",
+            f"Forward ({number(high)} {fell}) / {h}. Central ({number(high)} + {number(-low)}) / {number(2 * h)}.",
+        ],
+        wrong=[
+            wrong_answer(
+                [high - middle, central],
+                "",
+                "You left out the division by h in the forward difference.",
+                score=1,
+            ),
+            wrong_answer(
+                [forward, 2 * central],
+                "",
+                f"The central difference spans 2h, so it is divided by {number(2 * h)}, not by {h}.",
+                score=1,
+            ),
+            wrong_answer(
+                [central, central],
+                "M01",
+                f"{number(central)} is the true slope. A forward difference is a measurement with an error of its own, here {h}.",
+                score=1,
+            ),
+            wrong_answer(
+                [forward, (high + low) / (2 * h)],
+                "",
+                f"f({below}) is {number(low)}. Taking it away adds {number(-low)} to the difference: {number(high)} - ({number(low)}).",
+                score=1,
+            ),
+            wrong_answer(
+                [central - h, central],
+                "",
+                f"You looked back, from {below} to {here}. A forward difference goes from x to x + h.",
+                score=1,
+            ),
+            wrong_answer(
+                [central, forward], "", "The two are swapped: first the forward one, then the central one."
+            ),
+        ],
+    )
+
+
+item("01.2", kind="number", points=2, partial=True, variant=differences)
 
 # %% [markdown]
 # ## 01.3 · Write a central difference (4 points)

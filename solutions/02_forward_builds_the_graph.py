@@ -413,8 +413,8 @@ def build(a, b):
 # ## 02.5 · Switched on halfway (1 point)
 #
 # ```python
-# x = torch.tensor(5.0)
-# w = torch.tensor(2.0, requires_grad=True)
+# x = torch.tensor({x}.0)
+# w = torch.tensor({w}.0, requires_grad=True)
 # early = x * x
 # mixed = early * w
 # x.requires_grad_()
@@ -435,57 +435,63 @@ both = [2, 30]
 # %%
 lab.check("02.5", both)
 
+
 # %% tags=["item"]
-item(
-    "02.5",
-    kind="number",
-    points=1,
-    hints=[
-        "Go through the lines one by one, and ask of each: which operand requires a gradient at this moment?",
-        "When x * x ran, neither operand required grad, so it left no node. mixed and late have one each.",
-        "x hears only from late, whose other factor is w. w hears from both: early = 25 from mixed, x = 5 from late.",
-    ],
-    wrong=[
-        wrong_answer(
-            [22, 30],
-            "M05",
-            "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient "
-            "comes back through early: x hears only from late.",
-        ),
-        wrong_answer(
-            [20, 30],
-            "M05",
-            "You followed x through early, which ran before the switch and was not recorded. late ran after it, and that is where "
-            "x gets its gradient.",
-        ),
-        wrong_answer(
-            [None, 30],
-            "",
-            "x was switched on in time for one operation: late = x * w is recorded with an edge to x, and brings it a gradient.",
-        ),
-        wrong_answer(
-            [0, 30],
-            "M11",
-            "Through early nothing comes to x, not even a zero. But late = x * w ran after the switch, and sends x its other factor.",
-        ),
-        wrong_answer(
-            [2, 5],
-            "M03",
-            "early is a constant for mixed = early * w, but w is not: the product is recorded, and sends w the value of early.",
-        ),
-        wrong_answer(
-            [2, 25],
-            "M07",
-            "w is used twice, in mixed and in late. Both send it a message, and they are added.",
-        ),
-        wrong_answer([30, 2], "", "Both numbers are right; x.grad comes first."),
-        wrong_answer(
-            [10, 30],
-            "M05",
-            "10 is the slope of x * x, but that ran before x required a gradient: it was not recorded. x hears only from late.",
-        ),
-    ],
-)
+@variant(x=range(3, 13), w=range(2, 15))
+def halfway(x=5, w=2):
+    early = x * x
+    both = early + x
+    return varied(
+        answer=[w, both],
+        hints=[
+            "Go through the lines one by one, and ask of each: which operand requires a gradient at this moment?",
+            "When x * x ran, neither operand required grad, so it left no node. mixed and late have one each.",
+            f"x hears only from late, whose other factor is w. w hears from both: early = {early} from mixed, x = {x} from late.",
+        ],
+        wrong=[
+            wrong_answer(
+                [2 * x * w + w, both],
+                "M05",
+                "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient "
+                "comes back through early: x hears only from late.",
+            ),
+            wrong_answer(
+                [2 * x * w, both],
+                "M05",
+                "You followed x through early, which ran before the switch and was not recorded. late ran after it, and that is where "
+                "x gets its gradient.",
+            ),
+            wrong_answer(
+                [None, both],
+                "",
+                "x was switched on in time for one operation: late = x * w is recorded with an edge to x, and brings it a gradient.",
+            ),
+            wrong_answer(
+                [0, both],
+                "M11",
+                "Through early nothing comes to x, not even a zero. But late = x * w ran after the switch, and sends x its other factor.",
+            ),
+            wrong_answer(
+                [w, x],
+                "M03",
+                "early is a constant for mixed = early * w, but w is not: the product is recorded, and sends w the value of early.",
+            ),
+            wrong_answer(
+                [w, early],
+                "M07",
+                "w is used twice, in mixed and in late. Both send it a message, and they are added.",
+            ),
+            wrong_answer([both, w], "", "Both numbers are right; x.grad comes first."),
+            wrong_answer(
+                [2 * x, both],
+                "M05",
+                f"{2 * x} is the slope of x * x, but that ran before x required a gradient: it was not recorded. x hears only from late.",
+            ),
+        ],
+    )
+
+
+item("02.5", kind="number", points=1, variant=halfway)
 
 # %% [markdown]
 # ## 02.6 · Who may ask for a gradient? (1 point)

@@ -21,7 +21,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 03.1 · Six nodes (3 points)
 #
-# The message `6` comes in at each node. What does the node send **to `a`**? Always `a = 2` and `b = 5`. Give a
+# The message `{m}` comes in at each node. What does the node send **to `a`**? Always `a = {a}` and `b = {b}`. Give a
 # list of six numbers.
 #
 # 1. `a + b`
@@ -39,79 +39,90 @@ to_a = [6, -6, 30, 72, 0, 1.2]
 # %%
 lab.check("03.1", to_a)
 
+
 # %% tags=["item"]
-item(
-    "03.1",
-    kind="number",
-    points=3,
-    partial=True,
-    hints=[
-        "The message times the local derivative with respect to a, at a = 2 and b = 5.",
-        "Local derivatives: 1, -1, b, 3 * a**2, 0 or 1, 1 / b.",
-        "max(a, b) is b here: moving a a little changes nothing.",
-    ],
-    wrong=[
-        wrong_answer(
-            [1, -1, 5, 12, 0, 0.2],
-            "",
-            "These are the local derivatives. The message 6 says how much the output matters: each is multiplied by it.",
-        ),
-        wrong_answer(
-            [6, 6, 30, 72, 0, 1.2],
-            "",
-            "In b - a the operand a is subtracted: when a goes up, the output goes down. Its message turns its sign.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [6, -6, 12, 72, 0, 1.2],
-            "",
-            "In a product the factors swap: what goes to a is scaled by b, the other one.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [6, -6, 30, 36, 0, 1.2],
-            "",
-            "The power goes down by one, from 3 to 2: the local derivative of a**3 is 3 * a**2 = 12, not 3 * a.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [6, -6, 30, 48, 0, 1.2],
-            "",
-            "8 is the value of a**3. Its message is scaled by the derivative, 3 * a**2 = 12.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [6, -6, 30, 72, 0, 30],
-            "",
-            "The swap is for products. In a / b the operand a is multiplied by 1 / b, so that is its factor.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [6, -6, 30, 72, 0, -0.48],
-            "",
-            "-6 * a / b**2 is what a / b sends to b. The question is what goes to a.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [7, 3, 10, 8, 5, 0.4],
-            "",
-            "These are the values of the nodes. On the way back a node sends the message times its local derivative.",
-            score=0,
-        ),
-        wrong_answer(
-            [6, -6, 30, 72, 6, 1.2],
-            "",
-            "max sends the whole message to the larger operand. That is b; a gets 0.",
-            score=2.5,
-        ),
-        wrong_answer(
-            [6, -6, 30, 72, 3, 1.2],
-            "",
-            "max halves the message only if both operands are equal. Here b is larger and takes all of it.",
-            score=2.5,
-        ),
-    ],
-)
+@variant(m=range(4, 22, 2), a=range(2, 8), b=(4, 5, 8, 10))
+def six_nodes(m=6, a=2, b=5):
+    if a >= b:
+        return None  # max is to be b
+    cube = 3 * a**2
+    right = [m, -m, m * b, m * cube, 0, m / b]
+
+    def but(place, value):
+        return [value if i == place else one for i, one in enumerate(right, start=1)]
+
+    return varied(
+        answer=right,
+        hints=[
+            f"The message times the local derivative with respect to a, at a = {a} and b = {b}.",
+            "Local derivatives: 1, -1, b, 3 * a**2, 0 or 1, 1 / b.",
+            "max(a, b) is b here: moving a a little changes nothing.",
+        ],
+        wrong=[
+            wrong_answer(
+                [1, -1, b, cube, 0, 1 / b],
+                "",
+                f"These are the local derivatives. The message {m} says how much the output matters: each is multiplied by it.",
+            ),
+            wrong_answer(
+                but(2, m),
+                "",
+                "In b - a the operand a is subtracted: when a goes up, the output goes down. Its message turns its sign.",
+                score=2.5,
+            ),
+            wrong_answer(
+                but(3, m * a),
+                "",
+                "In a product the factors swap: what goes to a is scaled by b, the other one.",
+                score=2.5,
+            ),
+            wrong_answer(
+                but(4, m * 3 * a),
+                "",
+                f"The power goes down by one, from 3 to 2: the local derivative of a**3 is 3 * a**2 = {cube}, not 3 * a.",
+                score=2.5,
+            ),
+            wrong_answer(
+                but(4, m * a**3),
+                "",
+                f"{a**3} is the value of a**3. Its message is scaled by the derivative, 3 * a**2 = {cube}.",
+                score=2.5,
+            ),
+            wrong_answer(
+                but(6, m * b),
+                "",
+                "The swap is for products. In a / b the operand a is multiplied by 1 / b, so that is its factor.",
+                score=2.5,
+            ),
+            wrong_answer(
+                but(6, -m * a / b**2),
+                "",
+                f"-{m} * a / b**2 is what a / b sends to b. The question is what goes to a.",
+                score=2.5,
+            ),
+            wrong_answer(
+                [a + b, b - a, a * b, a**3, b, a / b],
+                "",
+                "These are the values of the nodes. On the way back a node sends the message times its local derivative.",
+                score=0,
+            ),
+            wrong_answer(
+                but(5, m),
+                "",
+                "max sends the whole message to the larger operand. That is b; a gets 0.",
+                score=2.5,
+            ),
+            wrong_answer(
+                but(5, m // 2),
+                "",
+                "max halves the message only if both operands are equal. Here b is larger and takes all of it.",
+                score=2.5,
+            ),
+        ],
+    )
+
+
+item("03.1", kind="number", points=3, partial=True, variant=six_nodes)
 
 # %% [markdown]
 # ## 03.2 · Who saves what? (2 points)

@@ -19,15 +19,15 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 04.1 · Four graphs, four gradients (4 points)
 #
-# In each graph `a = 2`. What is `a.grad` after `backward()` from the last line? Work them out by
+# In each graph `a = {a}`. What is `a.grad` after `backward()` from the last line? Work them out by
 # hand: write the message on every edge, and add up where paths meet.
 #
 # | | graph |
 # |---|---|
-# | 1 | `(a * 3) * 4` |
+# | 1 | `(a * {p}) * {q}` |
 # | 2 | `b = a + a` then `b + b` |
-# | 3 | `b = a * 3` then `a * b` |
-# | 4 | `b = a * a`, `c = b * 5`, then `b * c` |
+# | 3 | `b = a * {r}` then `a * b` |
+# | 4 | `b = a * a`, `c = b * {s}`, then `b * c` |
 
 # %%
 ### BEGIN SOLUTION
@@ -40,99 +40,105 @@ answer = [12, 4, 12, 160]
 # %%
 lab.check("04.1", answer)
 
+
 # %% tags=["item"]
-item(
-    "04.1",
-    kind="number",
-    points=4,
-    partial=True,
-    hints=[
-        "Draw each graph. A tensor that is used twice has two arrows leaving it; backward, two messages come back.",
-        "In graph 4 the node of b gets one message from the product directly and one through c. Add them before going on to a.",
-        "Graph 4: directly c = 20; through c it is b * 5 = 20. Together 40, times 2a = 4.",
-    ],
-    wrong=[
-        wrong_answer(
-            [12, 4, 12, 240],
-            "M06",
-            "In graph 4 your way back goes down from b once for each message, and sends the first one again with the second: "
-            "80 + 160. The node of b must wait for both messages and go on once, with their sum.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 4, 12, 80],
-            "M06",
-            "In graph 4 only one of the two messages for b got through: 20 instead of 20 + 20. b is used by c and by the product.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 2, 6, 80],
-            "M07",
-            "Where a tensor is used twice you kept one message and lost the other. Gradients that meet are added.",
-            score=1,
-        ),
-        wrong_answer(
-            [12, 8, 12, 160],
-            "M06",
-            "In graph 2 you counted a path twice: b gets 1 + 1 = 2, and sends 2 to each of its two operands: 4 in all.",
-            score=3,
-        ),
-        wrong_answer(
-            [7, 4, 12, 160],
-            "",
-            "In graph 1 you added. Only messages that meet at a node are added; on the way, each node multiplies by its own factor.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 2, 12, 160],
-            "M07",
-            "In graph 2, b = a + a sends 2 to each of its two operands, and both are a: 2 + 2. One of the two got lost.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 4, 6, 160],
-            "M07",
-            "In graph 3, a gets two messages: 6 straight from the product, and 2 * 3 = 6 through b. They are added.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 4, 5, 160],
-            "",
-            "In graph 3 you added the two factors. The product sends the value of the other factor: b = 6 to a, and a = 2 to b.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 2, 6, 160],
-            "M07",
-            "In graphs 2 and 3 two messages reach a, and you kept one of them. They are added.",
-            score=2,
-        ),
-        wrong_answer(
-            [12, 4, 12, 40],
-            "",
-            "In graph 4 you stopped at b: 40 is what its node receives. From there it sends 40 * 2 to each of its two operands.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 4, 12, 0],
-            "M06",
-            "In graph 4 you asked b before anything had reached it. It runs last of the three, when both messages are in.",
-            score=3,
-        ),
-        wrong_answer(
-            [12, 8, 12, 240],
-            "M06",
-            "In graphs 2 and 4 you sent a sum on that contains messages you had sent on before. A node waits, and sends once.",
-            score=2,
-        ),
-        wrong_answer(
-            [24, 8, 12, 80],
-            "",
-            "These are values of the graph, not gradients: the question is how much the last line moves when a moves.",
-            score=1,
-        ),
-    ],
-)
+@variant(a=range(2, 7), p=range(2, 7), q=range(3, 8), r=range(3, 8), s=range(2, 8))
+def four_graphs(a=2, p=3, q=4, r=3, s=5):
+    c = s * a**2
+    once, first, second, third = 2 * a * c, p * q, 4, 2 * r * a
+    fourth = 2 * once
+    return varied(
+        answer=[first, second, third, fourth],
+        hints=[
+            "Draw each graph. A tensor that is used twice has two arrows leaving it; backward, two messages come back.",
+            "In graph 4 the node of b gets one message from the product directly and one through c. Add them before going on to a.",
+            f"Graph 4: directly c = {c}; through c it is b * {s} = {c}. Together {2 * c}, times 2a = {2 * a}.",
+        ],
+        wrong=[
+            wrong_answer(
+                [first, second, third, once + fourth],
+                "M06",
+                "In graph 4 your way back goes down from b once for each message, and sends the first one again with the second: "
+                f"{once} + {fourth}. The node of b must wait for both messages and go on once, with their sum.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, second, third, once],
+                "M06",
+                f"In graph 4 only one of the two messages for b got through: {c} instead of {c} + {c}. b is used by c and by the product.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, 2, r * a, once],
+                "M07",
+                "Where a tensor is used twice you kept one message and lost the other. Gradients that meet are added.",
+                score=1,
+            ),
+            wrong_answer(
+                [first, 8, third, fourth],
+                "M06",
+                "In graph 2 you counted a path twice: b gets 1 + 1 = 2, and sends 2 to each of its two operands: 4 in all.",
+                score=3,
+            ),
+            wrong_answer(
+                [p + q, second, third, fourth],
+                "",
+                "In graph 1 you added. Only messages that meet at a node are added; on the way, each node multiplies by its own factor.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, 2, third, fourth],
+                "M07",
+                "In graph 2, b = a + a sends 2 to each of its two operands, and both are a: 2 + 2. One of the two got lost.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, second, r * a, fourth],
+                "M07",
+                f"In graph 3, a gets two messages: {r * a} straight from the product, and {a} * {r} = {r * a} through b. They are added.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, second, a + r, fourth],
+                "",
+                f"In graph 3 you added the two factors. The product sends the value of the other factor: b = {r * a} to a, and a = {a} to b.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, 2, r * a, fourth],
+                "M07",
+                "In graphs 2 and 3 two messages reach a, and you kept one of them. They are added.",
+                score=2,
+            ),
+            wrong_answer(
+                [first, second, third, 2 * c],
+                "",
+                f"In graph 4 you stopped at b: {2 * c} is what its node receives. From there it sends {2 * c} * {a} to each of its two operands.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, second, third, 0],
+                "M06",
+                "In graph 4 you asked b before anything had reached it. It runs last of the three, when both messages are in.",
+                score=3,
+            ),
+            wrong_answer(
+                [first, 8, third, once + fourth],
+                "M06",
+                "In graphs 2 and 4 you sent a sum on that contains messages you had sent on before. A node waits, and sends once.",
+                score=2,
+            ),
+            wrong_answer(
+                [a * p * q, 4 * a, r * a**2, a**2 * c],
+                "",
+                "These are values of the graph, not gradients: the question is how much the last line moves when a moves.",
+                score=1 if a in (2, 4) else 0,  # then one of them is right
+            ),
+        ],
+    )
+
+
+item("04.1", kind="number", points=4, partial=True, variant=four_graphs)
 
 # %% [markdown]
 # ## 04.2 · You are the engine (3 points)

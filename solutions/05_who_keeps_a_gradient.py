@@ -130,11 +130,11 @@ item(
 # %% [markdown]
 # ## 05.2 · Two passes (2 points)
 #
-# `x = 2`. What does `x.grad` hold after each of the three calls of backward?
+# `x = {x}`. What does `x.grad` hold after each of the three calls of backward?
 #
 # ```python
 # (x * x).backward()
-# (x * 5).backward()
+# (x * {k}).backward()
 # x.grad = None
 # (x * x * x).backward()
 # ```
@@ -150,41 +150,54 @@ held = [4, 9, 12]
 # %%
 lab.check("05.2", held)
 
+
 # %% tags=["item"]
-item(
-    "05.2",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "The three gradients by themselves are 4, 5 and 12.",
-        "The accumulator of x adds to what is there.",
-        "After the second call: 4 + 5. Then it is cleared.",
-    ],
-    wrong=[
-        wrong_answer(
-            [4, 5, 12],
-            "M10",
-            "The second call does not overwrite: the accumulator adds 5 to the 4 that is there.",
-            score=1.33,
-        ),
-        wrong_answer(
-            [4, 9, 21],
-            "M10",
-            "You went on adding. Before the third call `.grad` was set to None: it starts again from nothing.",
-            score=1.33,
-        ),
-        wrong_answer(
-            [4, 9, 8], "", "The third is the value of x * x * x. Its slope at 2 is 3 * x * x.", score=1.33
-        ),
-        wrong_answer(
-            [4, 20, 12], "", "Gradients of two passes are added, not multiplied: 4 + 5.", score=1.33
-        ),
-        wrong_answer(
-            [4, 10, 8], "", "These are the values of the expressions at 2, not their slopes.", score=0.67
-        ),
-    ],
-)
+@variant(x=range(2, 9), k=range(3, 16))
+def two_passes(x=2, k=5):
+    first, third = 2 * x, 3 * x**2
+    return varied(
+        answer=[first, first + k, third],
+        hints=[
+            f"The three gradients by themselves are {first}, {k} and {third}.",
+            "The accumulator of x adds to what is there.",
+            f"After the second call: {first} + {k}. Then it is cleared.",
+        ],
+        wrong=[
+            wrong_answer(
+                [first, k, third],
+                "M10",
+                f"The second call does not overwrite: the accumulator adds {k} to the {first} that is there.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [first, first + k, first + k + third],
+                "M10",
+                "You went on adding. Before the third call `.grad` was set to None: it starts again from nothing.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [first, first + k, x**3],
+                "",
+                f"The third is the value of x * x * x. Its slope at {x} is 3 * x * x.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [first, first * k, third],
+                "",
+                f"Gradients of two passes are added, not multiplied: {first} + {k}.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [x**2, x * k, x**3],
+                "",
+                f"These are the values of the expressions at {x}, not their slopes.",
+                score=0.67 if x == 2 else 0,  # then the first is right
+            ),
+        ],
+    )
+
+
+item("05.2", kind="number", points=2, partial=True, variant=two_passes)
 
 # %% [markdown]
 # ## 05.3 · Why does it learn backwards? (4 points)

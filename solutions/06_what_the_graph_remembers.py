@@ -19,7 +19,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 06.1 · What is kept? (2 points)
 #
-# `x` (shape `[8, 5]`) does not require a gradient, `w` (shape `[5, 3]`) does. How many **numbers** do the nodes of
+# `x` (shape `[{n}, {d}]`) does not require a gradient, `w` (shape `[{d}, {k}]`) does. How many **numbers** do the nodes of
 # these lines keep in all? Count what they save, and count no result twice.
 #
 # ```python
@@ -36,59 +36,64 @@ numbers = 8 * 5 + 8 * 3
 # %%
 lab.check("06.1", numbers)
 
+
 # %% tags=["item"]
-item(
-    "06.1",
-    kind="number",
-    points=2,
-    hints=[
-        "Write down the three rules, and which numbers of the forward run are in them.",
-        "w gets x^T g, so the node keeps x. x gets nothing, so it does not keep w. tanh is written with its result.",
-        "x has 40 numbers, t has 24; the sum keeps nothing.",
-    ],
-    wrong=[
-        wrong_answer(
-            79,
-            "",
-            "w is not kept: it would only be needed for the gradient of x, which does not require a gradient.",
-        ),
-        wrong_answer(
-            40,
-            "",
-            "tanh keeps something as well: its result t, 24 numbers, from which its slope 1 - t**2 is computed.",
-        ),
-        wrong_answer(
-            88,
-            "",
-            "24 too many. tanh keeps its result t and not its input p; the sum keeps nothing: its rule is g, with no number of "
-            "the forward run in it.",
-        ),
-        wrong_answer(
-            103,
-            "",
-            "Too much twice over: w is not kept, for x needs no gradient; and of p and t only t is.",
-        ),
-        wrong_answer(
-            0,
-            "M02",
-            "Nothing waits for backward here: a node is made, and saves what its rule needs, as soon as its line runs.",
-        ),
-        wrong_answer(
-            55,
-            "",
-            "x and w are both 55 numbers, and what tanh keeps is missing. w is not kept: it would only be needed for the gradient of x. "
-            "tanh keeps its result, 24 numbers.",
-        ),
-        wrong_answer(
-            112,
-            "",
-            "24 three times: p and s are not kept. The rule of tanh is written with its result t, and the sum has no number of the "
-            "forward run in its rule.",
-        ),
-        wrong_answer(24, "", "The product keeps x, 40 numbers: the gradient of w is x^T g."),
-        wrong_answer(39, "", "It is x that is kept, not w: the gradient of w is x^T g."),
-    ],
-)
+@variant(n=range(6, 16), d=range(3, 10), k=range(2, 8))
+def kept(n=8, d=5, k=3):
+    x, w, t = n * d, d * k, n * k
+    return varied(
+        answer=x + t,
+        hints=[
+            "Write down the three rules, and which numbers of the forward run are in them.",
+            "w gets x^T g, so the node keeps x. x gets nothing, so it does not keep w. tanh is written with its result.",
+            f"x has {x} numbers, t has {t}; the sum keeps nothing.",
+        ],
+        wrong=[
+            wrong_answer(
+                x + t + w,
+                "",
+                "w is not kept: it would only be needed for the gradient of x, which does not require a gradient.",
+            ),
+            wrong_answer(
+                x,
+                "",
+                f"tanh keeps something as well: its result t, {t} numbers, from which its slope 1 - t**2 is computed.",
+            ),
+            wrong_answer(
+                x + 2 * t,
+                "",
+                f"{t} too many. tanh keeps its result t and not its input p; the sum keeps nothing: its rule is g, with no number of "
+                "the forward run in it.",
+            ),
+            wrong_answer(
+                x + w + 2 * t,
+                "",
+                "Too much twice over: w is not kept, for x needs no gradient; and of p and t only t is.",
+            ),
+            wrong_answer(
+                0,
+                "M02",
+                "Nothing waits for backward here: a node is made, and saves what its rule needs, as soon as its line runs.",
+            ),
+            wrong_answer(
+                x + w,
+                "",
+                f"x and w are both {x + w} numbers, and what tanh keeps is missing. w is not kept: it would only be needed for the gradient of x. "
+                f"tanh keeps its result, {t} numbers.",
+            ),
+            wrong_answer(
+                x + 3 * t,
+                "",
+                f"{t} three times: p and s are not kept. The rule of tanh is written with its result t, and the sum has no number of the "
+                "forward run in its rule.",
+            ),
+            wrong_answer(t, "", f"The product keeps x, {x} numbers: the gradient of w is x^T g."),
+            wrong_answer(w + t, "", "It is x that is kept, not w: the gradient of w is x^T g."),
+        ],
+    )
+
+
+item("06.1", kind="number", points=2, variant=kept)
 
 # %% [markdown]
 # ## 06.2 · Does the second call fail? (4 points)

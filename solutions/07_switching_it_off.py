@@ -19,12 +19,12 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 07.1 · One path cut (2 points)
 #
-# `x = 4`. What is `x.grad` after `y.backward()`?
+# `x = {x}`. What is `x.grad` after `y.backward()`?
 #
 # 1. `y = x * x.detach()`
 # 2. `y = x * x * x.detach()`
-# 3. `y = (x * 3).detach() * x`
-# 4. `y = x * (x * 2).item()`
+# 3. `y = (x * {p}).detach() * x`
+# 4. `y = x * (x * {q}).item()`
 
 # %%
 ### BEGIN SOLUTION
@@ -37,94 +37,104 @@ gradients = [4, 32, 12, 8]
 # %%
 lab.check("07.1", gradients)
 
+
 # %% tags=["item"]
-item(
-    "07.1",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "A detached tensor is a constant, and so is what item() gives: put the number in its place.",
-        "1: x * 4. 2: x * x * 4. 3: 12 * x. 4: x * 8.",
-        "The slopes of 4x, 4x**2, 12x and 8x at x = 4.",
-    ],
-    wrong=[
-        wrong_answer(
-            [8, 48, 24, 16],
-            "M16",
-            "These are the gradients without detach and item(). The factor they cut off is a constant: nothing flows through it.",
-        ),
-        wrong_answer(
-            [0, 0, 0, 0],
-            "M16",
-            "detach and item() cut one value off, not the whole expression: the other factors still lead to x.",
-        ),
-        wrong_answer(
-            [4, 16, 12, 8],
-            "",
-            "In the second, two factors are still connected: the slope of 4 * x * x is 8 * x.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 32, 3, 8],
-            "",
-            "In the third, the detached factor is x * 3 as a whole: the constant 12.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 48, 12, 8],
-            "M16",
-            "In the second the last factor is a constant too, 4. The slope of 4 * x * x is 8 * x.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [8, 32, 12, 8],
-            "M16",
-            "In the first, one of the two factors is the constant 4: the slope of 4 * x is 4.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [0, 32, 12, 8],
-            "M16",
-            "In the first, detach makes one of the two factors a constant. The other one still leads to x.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 32, 24, 8],
-            "M16",
-            "In the third, (x * 3).detach() is the constant 12, and no gradient goes through it: the slope of 12 * x is 12.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 32, 0, 8],
-            "M16",
-            "In the third, detach cuts the first factor. The second one, x itself, is still connected.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 32, 12, 16],
-            "M17",
-            "In the fourth, item() hands out a plain Python number, 8, that knows nothing of x: the slope of x * 8 is 8.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 32, 12, 0],
-            "",
-            "In the fourth, item() makes a plain number of one factor only. The other one is x itself, and still connected.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [4, 32, 12, 4],
-            "",
-            "In the fourth, the number taken out is that of x * 2, not that of x.",
-            score=1.5,
-        ),
-        wrong_answer(
-            ["None", "None", "None", "None"], "M16", "In each of the four, one way to x is left open."
-        ),
-        wrong_answer([16, 64, 48, 32], "", "These are the values of y, not the slopes.", score=0),
-    ],
-)
+@variant(x=range(3, 10), p=range(3, 10), q=range(2, 10))
+def path_cut(x=4, p=3, q=2):
+    right = [x, 2 * x**2, p * x, q * x]
+
+    def but(place, value):
+        return [value if i == place else one for i, one in enumerate(right, start=1)]
+
+    return varied(
+        answer=right,
+        hints=[
+            "A detached tensor is a constant, and so is what item() gives: put the number in its place.",
+            f"1: x * {x}. 2: x * x * {x}. 3: {p * x} * x. 4: x * {q * x}.",
+            f"The slopes of {x}x, {x}x**2, {p * x}x and {q * x}x at x = {x}.",
+        ],
+        wrong=[
+            wrong_answer(
+                [2 * x, 3 * x**2, 2 * p * x, 2 * q * x],
+                "M16",
+                "These are the gradients without detach and item(). The factor they cut off is a constant: nothing flows through it.",
+            ),
+            wrong_answer(
+                [0, 0, 0, 0],
+                "M16",
+                "detach and item() cut one value off, not the whole expression: the other factors still lead to x.",
+            ),
+            wrong_answer(
+                but(2, x**2),
+                "",
+                f"In the second, two factors are still connected: the slope of {x} * x * x is {2 * x} * x.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(3, p),
+                "",
+                f"In the third, the detached factor is x * {p} as a whole: the constant {p * x}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(2, 3 * x**2),
+                "M16",
+                f"In the second the last factor is a constant too, {x}. The slope of {x} * x * x is {2 * x} * x.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(1, 2 * x),
+                "M16",
+                f"In the first, one of the two factors is the constant {x}: the slope of {x} * x is {x}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(1, 0),
+                "M16",
+                "In the first, detach makes one of the two factors a constant. The other one still leads to x.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(3, 2 * p * x),
+                "M16",
+                f"In the third, (x * {p}).detach() is the constant {p * x}, and no gradient goes through it: the slope of {p * x} * x is {p * x}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(3, 0),
+                "M16",
+                "In the third, detach cuts the first factor. The second one, x itself, is still connected.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(4, 2 * q * x),
+                "M17",
+                f"In the fourth, item() hands out a plain Python number, {q * x}, that knows nothing of x: the slope of x * {q * x} is {q * x}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(4, 0),
+                "",
+                "In the fourth, item() makes a plain number of one factor only. The other one is x itself, and still connected.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(4, x),
+                "",
+                f"In the fourth, the number taken out is that of x * {q}, not that of x.",
+                score=1.5,
+            ),
+            wrong_answer(
+                ["None", "None", "None", "None"], "M16", "In each of the four, one way to x is left open."
+            ),
+            wrong_answer(
+                [x**2, x**3, p * x**2, q * x**2], "", "These are the values of y, not the slopes.", score=0
+            ),
+        ],
+    )
+
+
+item("07.1", kind="number", points=2, partial=True, variant=path_cut)
 
 # %% [markdown]
 # ## 07.2 · Which switch? (4 points)

@@ -101,7 +101,7 @@ item(
 # ## 08.2 · The gradient of a bias (2 points)
 #
 # ```python
-# G = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 10.0]])
+# G = torch.tensor([[{a}.0, {b}.0], [{c}.0, {d}.0], [{e}.0, {f}.0]])
 # h = x + b + c
 # (h * G).sum().backward()
 # ```
@@ -120,58 +120,66 @@ answer = [9, 16, 25]
 # %%
 lab.check("08.2", answer)
 
+
 # %% tags=["item"]
-item(
-    "08.2",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "The message that arrives at h is G. Which of its six cells did b[0] feed?",
-        "b[0] was added to the whole first column, b[1] to the second, c to everything.",
-        "1 + 3 + 5, 2 + 4 + 10, and all of them.",
-    ],
-    wrong=[
-        wrong_answer(
-            [3, 3, 6],
-            "",
-            "You counted the uses. Each use brings a message of its own, the cell of G: these are added.",
-        ),
-        wrong_answer(
-            [5, 10, 10],
-            "M07",
-            "Only the last row, and of it the last cell, has come through. Messages that meet are added.",
-        ),
-        wrong_answer(
-            [3, 7, 25],
-            "M18",
-            "These are sums along rows. b runs along the columns: b[0] is repeated down the first column.",
-            score=0.67,
-        ),
-        wrong_answer(
-            [3, 16 / 3, 25 / 6],
-            "M19",
-            "You took means. The loss is a sum, and messages that meet are added; nothing divides.",
-        ),
-        wrong_answer(
-            [9, 16, 6],
-            "",
-            "c feeds six cells, but they do not count 1 each: every cell sends back its number of G.",
-            score=1.33,
-        ),
-        wrong_answer(
-            [9, 16, 10],
-            "M07",
-            "c feeds all six cells, and all six messages are added, not only the last one counts.",
-            score=1.33,
-        ),
-        wrong_answer(
-            [1, 1, 1],
-            "M18",
-            "That is the local derivative of one cell. Three cells of h move with b[0], each with its weight in G.",
-        ),
-    ],
-)
+@variant(**dict.fromkeys("abcdef", range(1, 13)))
+def bias(a=1, b=2, c=3, d=4, e=5, f=10):
+    left, right = a + c + e, b + d + f
+
+    def mean(total, count):
+        return total / count if total % count else total // count
+
+    return varied(
+        answer=[left, right, left + right],
+        hints=[
+            "The message that arrives at h is G. Which of its six cells did b[0] feed?",
+            "b[0] was added to the whole first column, b[1] to the second, c to everything.",
+            f"{a} + {c} + {e}, {b} + {d} + {f}, and all of them.",
+        ],
+        wrong=[
+            wrong_answer(
+                [3, 3, 6],
+                "",
+                "You counted the uses. Each use brings a message of its own, the cell of G: these are added.",
+            ),
+            wrong_answer(
+                [e, f, f],
+                "M07",
+                "Only the last row, and of it the last cell, has come through. Messages that meet are added.",
+            ),
+            wrong_answer(
+                [a + b, c + d, left + right],
+                "M18",
+                "These are sums along rows. b runs along the columns: b[0] is repeated down the first column.",
+                score=0.67,
+            ),
+            wrong_answer(
+                [mean(left, 3), mean(right, 3), mean(left + right, 6)],
+                "M19",
+                "You took means. The loss is a sum, and messages that meet are added; nothing divides.",
+            ),
+            wrong_answer(
+                [left, right, 6],
+                "",
+                "c feeds six cells, but they do not count 1 each: every cell sends back its number of G.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [left, right, f],
+                "M07",
+                "c feeds all six cells, and all six messages are added, not only the last one counts.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [1, 1, 1],
+                "M18",
+                "That is the local derivative of one cell. Three cells of h move with b[0], each with its weight in G.",
+            ),
+        ],
+    )
+
+
+item("08.2", kind="number", points=2, partial=True, variant=bias)
 
 # %% [markdown]
 # ## 08.3 · Write `unbroadcast` (4 points)

@@ -91,8 +91,8 @@ item(
 # %% [markdown]
 # ## 09.2 · One message, three gradients (2 points)
 #
-# Work by hand, at `x = (2, 3, 5)`. There are two outputs, `y[0] = x[0] * x[1]` and `y[1] = x[1] + 4 * x[2]`. After
-# `y.backward(torch.tensor([10.0, 1.0]))`, which three numbers are in `x.grad`?
+# Work by hand, at `x = ({p}, {q}, {r})`. There are two outputs, `y[0] = x[0] * x[1]` and `y[1] = x[1] + {k} * x[2]`. After
+# `y.backward(torch.tensor([{v}.0, 1.0]))`, which three numbers are in `x.grad`?
 
 # %%
 ### BEGIN SOLUTION
@@ -105,61 +105,65 @@ gradient = [30, 21, 4]
 # %%
 lab.check("09.2", gradient)
 
+
 # %% tags=["item"]
-item(
-    "09.2",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "Write down the Jacobian: two rows, three columns.",
-        "Its rows are (3, 2, 0) and (0, 1, 4).",
-        "Ten times the first row plus once the second.",
-    ],
-    wrong=[
-        wrong_answer(
-            [3, 3, 4],
-            "M20",
-            "This is the sum of the rows, what v = (1, 1) would give. The first output counts ten times.",
-            score=0.67,
-        ),
-        wrong_answer(
-            [3, 12, 40],
-            "",
-            "You gave the 10 to the second output. v[0] belongs to y[0].",
-        ),
-        wrong_answer(
-            [20, 31, 4],
-            "",
-            "In a product the factors swap: x[0] gets the message times x[1].",
-            score=0.67,
-        ),
-        wrong_answer(
-            [30, 1, 4],
-            "M07",
-            "x[1] is used by both outputs, and both messages count: 10 * 2 + 1 * 1.",
-            score=1.33,
-        ),
-        wrong_answer(
-            [30, 20, 4],
-            "M07",
-            "x[1] is used by both outputs. The second sends it a message too: 10 * 2 + 1 * 1.",
-            score=1.33,
-        ),
-        wrong_answer(
-            [30, 20, 0],
-            "M20",
-            "That is only the first row, weighted. The second output has the weight 1, not 0.",
-            score=0.67,
-        ),
-        wrong_answer(
-            [30, 21, 20],
-            "",
-            "The slope of 4 * x[2] is 4, wherever x[2] is; the value 20 does not matter.",
-            score=1.33,
-        ),
-    ],
-)
+@variant(p=range(2, 9), q=range(3, 10), r=range(2, 10), k=range(2, 10), v=(10, 20, 30, 100))
+def one_message(p=2, q=3, r=5, k=4, v=10):
+    times = {10: "ten", 20: "twenty", 30: "thirty", 100: "a hundred"}[v]
+    return varied(
+        answer=[v * q, v * p + 1, k],
+        hints=[
+            "Write down the Jacobian: two rows, three columns.",
+            f"Its rows are ({q}, {p}, 0) and (0, 1, {k}).",
+            f"{times.capitalize()} times the first row plus once the second.",
+        ],
+        wrong=[
+            wrong_answer(
+                [q, p + 1, k],
+                "M20",
+                f"This is the sum of the rows, what v = (1, 1) would give. The first output counts {times} times.",
+                score=0.67,
+            ),
+            wrong_answer(
+                [q, p + v, k * v],
+                "",
+                f"You gave the {v} to the second output. v[0] belongs to y[0].",
+            ),
+            wrong_answer(
+                [v * p, v * q + 1, k],
+                "",
+                "In a product the factors swap: x[0] gets the message times x[1].",
+                score=0.67,
+            ),
+            wrong_answer(
+                [v * q, 1, k],
+                "M07",
+                f"x[1] is used by both outputs, and both messages count: {v} * {p} + 1 * 1.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [v * q, v * p, k],
+                "M07",
+                f"x[1] is used by both outputs. The second sends it a message too: {v} * {p} + 1 * 1.",
+                score=1.33,
+            ),
+            wrong_answer(
+                [v * q, v * p, 0],
+                "M20",
+                "That is only the first row, weighted. The second output has the weight 1, not 0.",
+                score=0.67,
+            ),
+            wrong_answer(
+                [v * q, v * p + 1, k * r],
+                "",
+                f"The slope of {k} * x[2] is {k}, wherever x[2] is; the value {k * r} does not matter.",
+                score=1.33,
+            ),
+        ],
+    )
+
+
+item("09.2", kind="number", points=2, partial=True, variant=one_message)
 
 # %% [markdown]
 # ## 09.3 · How many passes? (2 points)

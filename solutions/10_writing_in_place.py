@@ -103,10 +103,10 @@ item(
 # %% [markdown]
 # ## 10.2 · Past the counter (2 points)
 #
-# `x = torch.tensor(4.0, requires_grad=True)` comes before each line, and `x.data.fill_(10.0)` and
+# `x = torch.tensor({x}.0, requires_grad=True)` comes before each line, and `x.data.fill_({n}.0)` and
 # `y.backward()` come after it. What is `x.grad`?
 #
-# 1. `y = x * 5`
+# 1. `y = x * {k}`
 # 2. `y = x * x`
 # 3. `y = x * x * x`, which is the product `(x * x) * x`
 # 4. `y = x.clone() * x.clone()`
@@ -119,54 +119,58 @@ silent = [5, 20, 216, 8]
 # %%
 lab.check("10.2", silent)
 
+
 # %% tags=["item"]
-item(
-    "10.2",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "For each product: which tensors has it saved, and which of them share the memory of x?",
-        "x * x gives a new tensor, 16, which the write does not reach. clone gives a new tensor too.",
-        "3: the outer product has saved 16 and x. It sends 16 to x, and x (now 10) into x * x, which sends that times 10, twice.",
-    ],
-    wrong=[
-        wrong_answer(
-            [5, 8, 48, 8],
-            "M23",
-            "These are the gradients at x = 4, where y was computed. The products saved x itself, and its memory now holds 10.",
-            score=1,
-        ),
-        wrong_answer(
-            [5, 20, 300, 20],
-            "M23",
-            "These are the gradients at 10. But x * x was computed before the write and is 16, and the clones still hold 4.",
-            score=1,
-        ),
-        wrong_answer(
-            [5, 20, 300, 8],
-            "",
-            "In 3 the outer product has saved the 16 of the forward run: half of the gradient is old, half is new.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [5, 20, 216, 20],
-            "M24",
-            "clone makes a copy, not a view: what the product has saved still holds 4.",
-            score=1.5,
-        ),
-        wrong_answer(
-            ["error", "error", "error", "error"],
-            "M23",
-            "x.data has a counter of its own, so nobody sees the write: there is no error, only a wrong number.",
-        ),
-        wrong_answer(
-            [0, 0, 0, 0],
-            "",
-            "The write through .data is not recorded, so it does not cut the history: gradients still reach x.",
-        ),
-    ],
-)
+@variant(x=range(2, 8), n=range(8, 16), k=range(3, 10))
+def past_the_counter(x=4, n=10, k=5):
+    half = x**2 + 2 * n**2
+    return varied(
+        answer=[k, 2 * n, half, 2 * x],
+        hints=[
+            "For each product: which tensors has it saved, and which of them share the memory of x?",
+            f"x * x gives a new tensor, {x**2}, which the write does not reach. clone gives a new tensor too.",
+            f"3: the outer product has saved {x**2} and x. It sends {x**2} to x, and x (now {n}) into x * x, which sends that times {n}, twice.",
+        ],
+        wrong=[
+            wrong_answer(
+                [k, 2 * x, 3 * x**2, 2 * x],
+                "M23",
+                f"These are the gradients at x = {x}, where y was computed. The products saved x itself, and its memory now holds {n}.",
+                score=1,
+            ),
+            wrong_answer(
+                [k, 2 * n, 3 * n**2, 2 * n],
+                "M23",
+                f"These are the gradients at {n}. But x * x was computed before the write and is {x**2}, and the clones still hold {x}.",
+                score=1,
+            ),
+            wrong_answer(
+                [k, 2 * n, 3 * n**2, 2 * x],
+                "",
+                f"In 3 the outer product has saved the {x**2} of the forward run: half of the gradient is old, half is new.",
+                score=1.5,
+            ),
+            wrong_answer(
+                [k, 2 * n, half, 2 * n],
+                "M24",
+                f"clone makes a copy, not a view: what the product has saved still holds {x}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                ["error", "error", "error", "error"],
+                "M23",
+                "x.data has a counter of its own, so nobody sees the write: there is no error, only a wrong number.",
+            ),
+            wrong_answer(
+                [0, 0, 0, 0],
+                "",
+                "The write through .data is not recorded, so it does not cut the history: gradients still reach x.",
+            ),
+        ],
+    )
+
+
+item("10.2", kind="number", points=2, partial=True, variant=past_the_counter)
 
 # %% [markdown]
 # ## 10.3 · A thrifty softmax (2 points)

@@ -99,12 +99,12 @@ item(
 # %% [markdown]
 # ## 12.2 · Numbers (2 points)
 #
-# `x` is 3 and has no gradient yet. Give (1) the second derivative of `x**5`; (2) `x.grad` after these lines;
+# `x` is {x} and has no gradient yet. Give (1) the second derivative of `x**{e}`; (2) `x.grad` after these lines;
 # (3) `x.grad` if the last line were `torch.autograd.grad(g, x)` and the first line were not there (write `"None"` if there is
 # none); (4) the derivative of `g * g` by `x`, with the `g` of these lines.
 #
 # ```python
-# (x * x).backward()
+# ({square}).backward()
 # (g,) = torch.autograd.grad(x**3, x, create_graph=True)
 # g.backward()
 # ```
@@ -120,74 +120,84 @@ numbers = [540, 24, "None", 972]
 # %%
 lab.check("12.2", numbers)
 
+
 # %% tags=["item"]
-item(
-    "12.2",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "First derivatives as formulas: 5 * x**4, and 3 * x**2. Then differentiate again.",
-        "backward adds to .grad; torch.autograd.grad returns and adds nothing.",
-        "20 * x**3; 6 + 6 * 3; nothing has filled it; 2 * g * 6 * x with g = 27.",
-    ],
-    wrong=[
-        wrong_answer(
-            [540, 6, "None", 972],
-            "M29",
-            "torch.autograd.grad leaves x.grad alone, but the last line is a backward: it adds 18, the slope of g.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [405, 24, "None", 972],
-            "",
-            "5 * x**4 is the first derivative. Differentiate it once more.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 18, "None", 972],
-            "M10",
-            "backward adds 18 to the 6 that the first line has left there.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 51, "None", 972],
-            "M29",
-            "You added the 27 of torch.autograd.grad as well: it returns its gradient and leaves .grad alone.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 33, "None", 972],
-            "M28",
-            "27 is g itself. g.backward() sends back the slope of g, 6 * x, and that is added to the 6.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 24, 18, 972],
-            "M29",
-            "torch.autograd.grad returns 18, and leaves .grad as it is: None.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 24, 0, 972],
-            "M11",
-            "Nothing has ever been put into x.grad: that is None, not zero.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 24, "None", 54],
-            "",
-            "2 * g is the slope of g * g by g. On to x it is times the slope of g, 18.",
-            score=1.5,
-        ),
-        wrong_answer(
-            [540, 24, "None", 486],
-            "M07",
-            "g is used twice in g * g, and both messages count: 27 * 18 from each side.",
-            score=1.5,
-        ),
-    ],
-)
+@variant(x=range(2, 8), e=range(4, 8), c=range(1, 8))
+def numbers_of_order_two(x=3, e=5, c=1):
+    second, left, g, slope = e * (e - 1) * x ** (e - 2), 2 * c * x, 3 * x**2, 6 * x
+    right = [second, left + slope, "None", 2 * g * slope]
+
+    def but(place, value):
+        return [value if i == place else one for i, one in enumerate(right, start=1)]
+
+    return varied(
+        shown={"square": f"{c} * x * x" if c > 1 else "x * x"},
+        answer=right,
+        hints=[
+            f"First derivatives as formulas: {e} * x**{e - 1}, and 3 * x**2. Then differentiate again.",
+            "backward adds to .grad; torch.autograd.grad returns and adds nothing.",
+            f"{e * (e - 1)} * x**{e - 2}; {left} + 6 * {x}; nothing has filled it; 2 * g * 6 * x with g = {g}.",
+        ],
+        wrong=[
+            wrong_answer(
+                but(2, left),
+                "M29",
+                f"torch.autograd.grad leaves x.grad alone, but the last line is a backward: it adds {slope}, the slope of g.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(1, e * x ** (e - 1)),
+                "",
+                f"{e} * x**{e - 1} is the first derivative. Differentiate it once more.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(2, slope),
+                "M10",
+                f"backward adds {slope} to the {left} that the first line has left there.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(2, left + slope + g),
+                "M29",
+                f"You added the {g} of torch.autograd.grad as well: it returns its gradient and leaves .grad alone.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(2, left + g),
+                "M28",
+                f"{g} is g itself. g.backward() sends back the slope of g, 6 * x, and that is added to the {left}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(3, slope),
+                "M29",
+                f"torch.autograd.grad returns {slope}, and leaves .grad as it is: None.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(3, 0),
+                "M11",
+                "Nothing has ever been put into x.grad: that is None, not zero.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(4, 2 * g),
+                "",
+                f"2 * g is the slope of g * g by g. On to x it is times the slope of g, {slope}.",
+                score=1.5,
+            ),
+            wrong_answer(
+                but(4, g * slope),
+                "M07",
+                f"g is used twice in g * g, and both messages count: {g} * {slope} from each side.",
+                score=1.5,
+            ),
+        ],
+    )
+
+
+item("12.2", kind="number", points=2, partial=True, variant=numbers_of_order_two)
 
 # %% [markdown]
 # ## 12.3 · The product without the matrix (3 points)

@@ -1554,27 +1554,27 @@ class Value:
 # answers, numbers or `"nan"` or `"None"`.
 #
 # ```python
-# # 1: x = 2
+# # 1: x = {a}
 # y = x**3
-# x.data.fill_(5.0)
+# x.data.fill_({n}.0)
 # y.backward()
 #
 # # 2: x = 0
 # torch.where(x > 0, torch.log(x), 0).backward()
 #
 # # 3: x = [1, 4]. Give x.grad[0].
-# y = x * 2
-# y[0] *= 7
+# y = x * {p}
+# y[0] *= {q}
 # y.sum().backward()
 #
 # # 4: x = 0
-# (x.abs() + 3 * x).backward()
+# (x.abs() + {r} * x).backward()
 #
-# # 5: x = 1
+# # 5: x = {z}
 # (g,) = torch.autograd.grad(x**3, x, create_graph=True)
 # (g * g).backward()
 #
-# # 6: x = 4
+# # 6: x = {w}
 # y = x * x
 # torch.autograd.grad(y, x)
 # ```
@@ -1590,103 +1590,113 @@ gradients = [75, "nan", 14, 3, 36, "None"]
 # %%
 lab.check("13.4", gradients)
 
+
 # %% tags=["item"]
-TRUE = [75, "nan", 14, 3, 36, "None"]
-
-
-def but(place, value):
-    return [value if i == place else right for i, right in enumerate(TRUE, start=1)]
-
-
-item(
-    "13.4",
-    kind="number",
-    points=2,
-    partial=True,
-    hints=[
-        "Ask of each: what has the node saved, what is written later, and who fills .grad?",
-        "1: the rule reads the 5. 2: the branch that is not taken has an infinite slope, times 0. 3: writing into a view.",
-        "4: abs has slope 0 at its kink. 5: g is 3 * x * x and is recorded. 6: torch.autograd.grad only returns.",
-    ],
-    wrong=[
-        wrong_answer(
-            but(1, 12),
-            "M23",
-            "12 would be right, and nobody gets it: .data writes past the version counter, and the rule of the cube reads the 5.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(1, "error"),
-            "M23",
-            "An ordinary write in place would be an error. .data writes past the version counter, so nobody notices.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(2, "inf"),
-            "M26",
-            "The slope of log at 0 is infinite, but the message that comes from where() is 0, and 0 times infinity is not a number.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(2, 0),
-            "M26",
-            "where() sends 0 to the branch that is not taken, and the rule of log multiplies it by 1 / 0: not a number.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(3, 2),
-            "M24",
-            "y[0] is a view, not a copy: writing into it writes into y, and its history goes through the 7 as well.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(3, 7),
-            "M24",
-            "Both operations are in the history of y[0]: times 2, then times 7.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(4, "nan"),
-            "M25",
-            "At its kink abs has a gradient by convention: 0. The other path brings 3.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(4, 4),
-            "M25",
-            "At its kink abs has the gradient 0 by convention, neither 1 nor -1. The other path brings 3.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(5, 39),
-            "M29",
-            "torch.autograd.grad returned its 3 and left x.grad alone: only the 36 of backward is in it.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(5, 6),
-            "M28",
-            "2 * g is the slope of g * g by g. The pass that made g was recorded, so backward goes on to x, times 6.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(6, 8),
-            "M29",
-            "torch.autograd.grad returns 8 and fills no .grad.",
-            score=1.67,
-        ),
-        wrong_answer(
-            but(6, 0),
-            "M11",
-            "Nobody has ever put anything into x.grad: that is None, not zero.",
-            score=1.67,
-        ),
-        wrong_answer(
-            [12, 0, 2, 3, 36, "None"],
-            "M23",
-            "The first three do not do what they seem to: .data hides a write from the rule, where() multiplies by an infinite slope, "
-            "and y[0] is a part of y.",
-            score=1,
-        ),
-    ],
+@variant(
+    a=range(2, 6),
+    n=range(5, 10),
+    p=range(2, 6),
+    q=range(6, 10),
+    r=range(2, 10),
+    z=range(1, 5),
+    w=range(3, 10),
 )
+def last_gradients(a=2, n=5, p=2, q=7, r=3, z=1, w=4):
+    g, twice = 3 * z**2, 36 * z**3
+    right = [3 * n**2, "nan", p * q, r, twice, "None"]
+
+    def but(place, value):
+        return [value if i == place else one for i, one in enumerate(right, start=1)]
+
+    return varied(
+        answer=right,
+        hints=[
+            "Ask of each: what has the node saved, what is written later, and who fills .grad?",
+            f"1: the rule reads the {n}. 2: the branch that is not taken has an infinite slope, times 0. 3: writing into a view.",
+            "4: abs has slope 0 at its kink. 5: g is 3 * x * x and is recorded. 6: torch.autograd.grad only returns.",
+        ],
+        wrong=[
+            wrong_answer(
+                but(1, 3 * a**2),
+                "M23",
+                f"{3 * a**2} would be right, and nobody gets it: .data writes past the version counter, and the rule of the cube reads the {n}.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(1, "error"),
+                "M23",
+                "An ordinary write in place would be an error. .data writes past the version counter, so nobody notices.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(2, "inf"),
+                "M26",
+                "The slope of log at 0 is infinite, but the message that comes from where() is 0, and 0 times infinity is not a number.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(2, 0),
+                "M26",
+                "where() sends 0 to the branch that is not taken, and the rule of log multiplies it by 1 / 0: not a number.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(3, p),
+                "M24",
+                f"y[0] is a view, not a copy: writing into it writes into y, and its history goes through the {q} as well.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(3, q),
+                "M24",
+                f"Both operations are in the history of y[0]: times {p}, then times {q}.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(4, "nan"),
+                "M25",
+                f"At its kink abs has a gradient by convention: 0. The other path brings {r}.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(4, r + 1),
+                "M25",
+                f"At its kink abs has the gradient 0 by convention, neither 1 nor -1. The other path brings {r}.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(5, twice + g),
+                "M29",
+                f"torch.autograd.grad returned its {g} and left x.grad alone: only the {twice} of backward is in it.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(5, 2 * g),
+                "M28",
+                f"2 * g is the slope of g * g by g. The pass that made g was recorded, so backward goes on to x, times {6 * z}.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(6, 2 * w),
+                "M29",
+                f"torch.autograd.grad returns {2 * w} and fills no .grad.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(6, 0),
+                "M11",
+                "Nobody has ever put anything into x.grad: that is None, not zero.",
+                score=1.67,
+            ),
+            wrong_answer(
+                [3 * a**2, 0, p, r, twice, "None"],
+                "M23",
+                "The first three do not do what they seem to: .data hides a write from the rule, where() multiplies by an infinite slope, "
+                "and y[0] is a part of y.",
+                score=1,
+            ),
+        ],
+    )
+
+
+item("13.4", kind="number", points=2, partial=True, variant=last_gradients)

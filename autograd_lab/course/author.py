@@ -35,6 +35,8 @@ argument, their docstring says what is tried, and their result for the reference
     @avoiding                                       a program that does: must pass, and be listed
     def backward(root): ...
 
+An item with a value may vary from student to student; variants.py explains how.
+
 `read` runs the source in this process and returns the sheet; `problems` lists what is missing.
 """
 
@@ -52,12 +54,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import diagnoses, feedback, handed_out, plain, probe, spoken
+from . import diagnoses, feedback, handed_out, plain, probe, spoken, variants
 from .items import Item, Probe, Wrong, avoided, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_STUB, END_STUB = "### BEGIN STUB", "### END STUB"
 LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 6
+SEEDS = 20
+"""Of each variant the build tries these; `python -m autograd_lab.course.bank --variants` tries 1,000."""
 _HEADING = re.compile(
     r"^#+\s+(?P<id>\d\d\.\d+)\s*[·:.-]\s*(?P<title>.*?)\s*(?:\([\d.]+ points?\))?\s*$", re.MULTILINE
 )
@@ -79,6 +83,8 @@ class Draft:
     """{equivalent mutant, as written in the report: why it does the same}."""
     answer_cell: int = -1
     """Number of the code cell (in `Sheet.code`) that holds the reference answer."""
+    variant: Any = None
+    """The function of its numbers, if it varies."""
 
 
 @dataclass
@@ -169,6 +175,7 @@ def read(source: Path) -> Sheet:
             if found:
                 title = found[-1]["title"]
                 desk.current = found[-1]["id"]
+                desk.asked[desk.current] = entry
         else:
             entry["item"] = desk.current
             entry["role"] = "answer" if BEGIN in cell.source else "check" if _is_check(cell.source) else ""
@@ -176,7 +183,21 @@ def read(source: Path) -> Sheet:
         sheet.cells.append(entry)
     for draft in sheet.drafts:
         _complete(draft)
+        if draft.variant:
+            _fill(draft, desk.asked.get(draft.item.id, {"source": ""}))
     return sheet
+
+
+def _fill(draft: Draft, cell: dict[str, Any]) -> None:
+    """Keep the question of an item that varies, and put today's numbers into the cell that asks it."""
+    heading, _, draft.item.question = cell["source"].partition("\n")
+    draft.item.question = draft.item.question.strip()
+    try:
+        cell["source"] = f"{heading}\n\n{variants.of(draft.item, None).question}"
+    except (KeyError, IndexError, ValueError) as error:
+        raise ValueError(
+            f"{draft.item.id}: its question has something in braces that its variant does not give: {error}"
+        ) from error
 
 
 def _is_check(source: str) -> bool:
@@ -194,6 +215,8 @@ class Desk:
         self.answers: dict[str, tuple[Any, int]] = {}
         self.answer_cell = -1
         self.stubs: dict[int, str] = {}
+        self.asked: dict[str, dict[str, Any]] = {}
+        """{item: the cell that asks it}."""
 
     def run(self, source: str, where: str, answer: bool) -> None:
         """Run a code cell; what it passes to lab.check is the reference answer."""
@@ -219,7 +242,7 @@ class Desk:
         words = {
             "item": self.item, "shared": self.shared, "probe": self.probe, "wrong": self.wrong, "right": self.right,
             "look": self.look, "avoiding": self.avoiding,
-            "wrong_answer": wrong_answer, **probe.namespace(),
+            **variants.WORDS, **probe.namespace(),
         }  # fmt: skip
         self.cell = source
         self.prelude = ""
@@ -232,9 +255,12 @@ class Desk:
     def item(
         self, item_id: str, *, kind: str, points: float = 0, hints: tuple[str, ...] | list[str] = (), wrong: tuple[Wrong, ...] | list[Wrong] = (),
         accept: tuple[Any, ...] | list[Any] = (), partial: bool = False, rtol: float = plain.RTOL,
-        equivalent: dict[str, str] | None = None,
+        equivalent: dict[str, str] | None = None, variant: Any = None,
     ) -> None:  # fmt: skip
-        """Begin an item; the probes and programs that follow in the cell belong to it."""
+        """Begin an item; the probes and programs that follow in the cell belong to it. A `variant` gives hints and wrong answers."""
+        if variant is not None:
+            today = variant()
+            hints, wrong, accept = today.hints, today.wrong, today.accept
         made = Item(
             item_id,
             kind,
@@ -243,8 +269,11 @@ class Desk:
             accept=[plain.plain(a) for a in accept],
             partial=partial,
             rtol=rtol,
+            variant=_source_of(self.cell, variant.__name__) if variant else "",
         )
-        self.draft = Draft(made, wrong=[(w, None) for w in wrong], equivalent=dict(equivalent or {}))
+        self.draft = Draft(
+            made, wrong=[(w, None) for w in wrong], equivalent=dict(equivalent or {}), variant=variant
+        )
         self.sheet.drafts.append(self.draft)
         self._hand_in(self.draft)
 
@@ -305,11 +334,6 @@ class Desk:
         return program
 
 
-def wrong_answer(answer: Any, misconception: str, says: str, score: float = 0) -> Wrong:
-    """A wrong value of the bank: the answer, the misconception behind it (or ""), and what refutes it."""
-    return Wrong(says, misconception, score, plain.plain(answer))
-
-
 @contextmanager
 def catching() -> Iterator[list[tuple[str, Any]]]:
     """A context manager: lab.check stores what it is given instead of judging it."""
@@ -361,9 +385,12 @@ def _is_program(node: ast.stmt) -> bool:
 
 
 def _source_of(cell: str, name: str) -> str:
+    """The code of a function or class; of a variant with its decorator, which says what its numbers may be."""
     for node in ast.parse(cell).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return textwrap.dedent("\n".join(cell.splitlines()[node.lineno - 1 : node.end_lineno])) + "\n"
+            varies = [one.lineno for one in node.decorator_list if "variant" in ast.unparse(one)]
+            first = min([node.lineno, *varies])
+            return textwrap.dedent("\n".join(cell.splitlines()[first - 1 : node.end_lineno])) + "\n"
     raise ValueError(f"no function or class {name} at the top of its item's cell")
 
 
@@ -444,6 +471,17 @@ def _owed_values(draft: Draft) -> Iterator[str]:
     for answer in item.accept:
         if judge(item, answer).state != "passed":
             yield f"{plain.show(answer)} should be accepted"
+    if item.variant:
+        yield from _owed_variant(item)
+
+
+def _owed_variant(item: Item) -> Iterator[str]:
+    today = variants.of(item, None)
+    if not plain.same(today.expected, item.expected, item.rtol):
+        yield f"its variant gives {plain.show(today.expected)} with today's numbers, and the reference answer {plain.show(item.expected)}"
+    if today.question == item.question:
+        yield "its question shows none of the numbers of its variant"
+    yield from variants.doubtful(item, range(SEEDS))
 
 
 def _owed_code(draft: Draft) -> Iterator[str]:

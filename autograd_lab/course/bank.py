@@ -8,6 +8,7 @@ work. It must earn nothing: each probe must check something that only the work a
 
     python -m autograd_lab.course.bank [solutions/04_*.py ...]
     python -m autograd_lab.course.bank --times          how long lab.check takes on every answer of the bank
+    python -m autograd_lab.course.bank --variants       every item that varies, with the numbers of 1,000 seeds
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import feedback, probe
+from . import feedback, plain, probe, variants
 from .author import Draft, Sheet, catching, execute, problems, public, read, stub
 from .items import Item, find, judge, recognize
 from .mutants import idle, mutants
@@ -239,13 +240,43 @@ def slowest(sheet: Sheet) -> Iterator[tuple[str, int, float]]:
         yield draft.item.id, len(answers), worst
 
 
+def varied(sheet: Sheet, seeds: int) -> Iterator[tuple[str, int, int, list[str]]]:
+    """(item, wrong answers for each seed, how many different right answers, what is wrong) of the items of a sheet that vary.
+
+    For each seed the right answer has to be accepted, and each wrong one refused with what belongs to it (variants.doubtful).
+    """
+    for item in (item for item in sheet.items if item.variant):
+        found = list(variants.doubtful(item, range(seeds)))
+        different = set() if found else {plain.show(variants.of(item, n).expected) for n in range(seeds)}
+        yield item.id, len(item.wrong), len(different), found
+
+
 def main(argv: list[str] | None = None) -> int:
     """Print the table for the given sources; 0 if every banked answer is caught and named, no mutant survives and nothing idle earns."""
     parser = argparse.ArgumentParser(prog="python -m autograd_lab.course.bank", description=__doc__)
     parser.add_argument("sources", nargs="*", type=Path, help="solutions/*.py (default: all)")
     parser.add_argument("--times", action="store_true", help="print how long lab.check takes instead")
+    parser.add_argument("--variants", action="store_true", help="prove the items that vary instead")
+    parser.add_argument(
+        "--seeds", type=int, default=1000, metavar="N", help="of each variant (default: %(default)s)"
+    )
     options = parser.parse_args(argv)
     sources = options.sources or sorted(Path("solutions").glob("*.py"))
+    if options.variants:
+        print(f"{'item':<7}{'seeds':>7}{'wrong':>7}{'different':>11}")
+        doubts = 0
+        for source in sources:
+            for name, wrong, different, found in varied(read(source), options.seeds):
+                print(f"{name:<7}{options.seeds:>7}{wrong:>7}{different:>11}")
+                for text in found:
+                    print(f"{name} {text}")
+                doubts += len(found)
+        print(
+            "every right answer accepted, every wrong one named"
+            if not doubts
+            else f"{doubts} not as they should be"
+        )
+        return 1 if doubts else 0
     if options.times:
         print(f"{'item':<7}{'answers':>8}{'slowest':>12}")
         for source in sources:

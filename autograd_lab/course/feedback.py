@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_lab.tracing.recorder import keep_last, record
 
 from . import plain, probe, scores
-from .items import Item, Probe, UnknownItemError, Verdict, difference, find, is_still_running, judge
+from .items import Item, Probe, UnknownItemError, Verdict, chosen, difference, find, is_still_running, judge
 from .outputs import marimo
 
 if TYPE_CHECKING:
@@ -243,12 +243,22 @@ def check(item_id: str, answer: Any = ...) -> Result | Unknown | None:
         LISTENERS[-1].append((item_id, answer))
         return None
     try:
-        item = find(item_id)
+        item = own(item_id)
     except UnknownItemError as error:
         return Unknown(str(error))
     verdict = verdict_on(item, answer)
     scores.note(verdict)
     return Result(verdict, answer) if verdict.case is None else Failed(verdict, answer)
+
+
+def own(item_id: str) -> Item:
+    """The item with this id, with the student's own numbers if the kernel has chosen some. Raises UnknownItemError."""
+    item, seed = find(item_id), chosen()
+    if seed is None or not item.variant:
+        return item
+    from .variants import of  # only a few courses have copies with numbers of their own
+
+    return of(item, seed)
 
 
 def verdict_on(item: Item, answer: Any) -> Verdict:
@@ -295,7 +305,7 @@ class Hint:
 def hint(item_id: str, level: int | None = None) -> Hint | Unknown:
     """The next hint for an item, or the one of a given level (1, 2, 3). Raises ValueError if there is none."""
     try:
-        item = find(item_id)
+        item = own(item_id)
     except UnknownItemError as error:
         return Unknown(str(error))
     if not item.hints:

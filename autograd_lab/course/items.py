@@ -93,6 +93,10 @@ class Item:
     """Stubs of earlier deliveries, which a student who has changed something else in the notebook still has."""
     probes: list[Probe] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)
+    question: str = ""
+    """Of an item that varies: its question, with the numbers in braces."""
+    variant: str = ""
+    """Of an item that varies: the code of its variant (variants.py)."""
 
     @property
     def stubs(self) -> list[str]:
@@ -302,9 +306,16 @@ def to_json(notebook: str, items: Iterable[Item]) -> str:
         "format": FORMAT,
         "version": VERSION,
         "notebook": notebook,
-        "items": [asdict(item) for item in items],
+        "items": [_stored(item) for item in items],
     }
     return json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _stored(item: Item) -> dict[str, Any]:
+    """An item as it is written; one that does not vary has no word of it."""
+    return {
+        name: value for name, value in asdict(item).items() if value or name not in ("question", "variant")
+    }
 
 
 def from_json(text: str) -> list[Item]:
@@ -331,6 +342,25 @@ def shipped() -> dict[str, Item]:
     """All items that this installation knows, by id."""
     found = [item for _, text in packed.texts(FOLDER, ".json") for item in from_json(text)]
     return {item.id: item for item in found}
+
+
+_seed: int | None = None  # of lab.variant, in this kernel
+
+
+def choose(seed: int) -> None:
+    """From now on this kernel's items have the numbers of this seed. Raises ValueError if it is not a whole number from 0 on."""
+    global _seed
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(
+            f"lab.variant takes the number that your copy of the notebook came with, not {seed!r}. It is in the notebook's first "
+            "code cell; if you have changed it, ask for a new copy"
+        )
+    _seed = seed
+
+
+def chosen() -> int | None:
+    """The seed that this kernel has chosen, if any."""
+    return _seed
 
 
 def find(item_id: str) -> Item:

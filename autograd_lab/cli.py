@@ -9,6 +9,7 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
     autograd-lab slides 04                              for instructors: a notebook as slides
     autograd-lab site DIR                               the lab as a web site, for people who install nothing
     autograd-lab submit 04                              for students: pack exercises to hand them in
+    autograd-lab deliver FOLDER --roster class.csv --variants WORD      for instructors: each student's copies, with numbers of their own
     autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
     autograd-lab feedback RESULTS --to canvas           for instructors: give pages and grades back
     autograd-lab gradebook RESULTS [show ...]           for instructors: look at the grades, change them
@@ -59,6 +60,10 @@ COMMANDS = {
         "run exercises under nbval: which items pass, for students and CI",
     ),
     "submit": ("autograd_lab.grade.submit", "pack your exercises to hand them in"),
+    "deliver": (
+        "autograd_lab.grade.deliver",
+        "for instructors: write each student's exercises, with numbers of their own",
+    ),
     "grade": ("autograd_lab.grade.run", "for instructors: grade the notebooks of a class"),
     "feedback": (
         "autograd_lab.grade.hand_back",
@@ -120,6 +125,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="copy the notebooks and open nothing: for VS Code, Colab or a hub; needs no JupyterLab",
     )
+    parser.add_argument(
+        "--variant",
+        metavar="N",
+        default=None,
+        help="the number of your own exercises, if you were given one; it is needed only once",
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser; print the address")
     parser.add_argument("--version", action="version", version=f"autograd_lab {__version__}")
     return parser
@@ -159,10 +170,11 @@ def _open_lab(options: argparse.Namespace) -> int:
             "              or, to work in another program, copy the notebooks only: autograd-lab --copy-only",
         )
     port = _port(options)
+    variant = _variant(options.variant)
     work = _prepare_folder(DEFAULT_DIR if options.dir is None else Path(options.dir))
     root = course_root()
     try:
-        report = deliver(root, work)
+        report = deliver(root, work, variant)
     except OSError as error:
         raise CannotStartError(
             f"The notebooks could not be copied into {work}.",
@@ -173,6 +185,19 @@ def _open_lab(options: argparse.Namespace) -> int:
     if port is None:
         return 0
     return _run_jupyter(work, port, may_move=options.port is None, browser=not options.no_browser)
+
+
+def _variant(text: str | None) -> int | None:
+    """The number of a student's own exercises."""
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > 12:
+        raise CannotStartError(
+            f"--variant {text} is not a number of exercises.",
+            "it is a whole number, of 12 digits at most.",
+            "copy it from your instructor's message; without one, leave --variant out",
+        )
+    return int(text)
 
 
 def _port(options: argparse.Namespace) -> int | None:
@@ -200,6 +225,8 @@ def describe(report: Delivery, work: Path) -> str:
         lines.append(f"Left {_count(report.kept)} of yours as you saved {_it(report.kept)}.")
     if len(lines) == 1:
         lines.append("Everything in it is up to date.")
+    if report.variant is not None:
+        lines.append(f"Your exercises have numbers of their own: variant {report.variant}.")
     lines.append("To start a notebook over, delete or rename it and run autograd-lab again.")
     return "\n".join(lines)
 

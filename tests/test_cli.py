@@ -418,7 +418,7 @@ def test_a_mistyped_command_hears_which_there_are(capsys):
     assert cli.main(["grades", "submissions"]) == 2
     said = capsys.readouterr().err
     assert "There is no command `grades`." in said
-    assert "site, validate, submit, grade, feedback, gradebook" in said
+    assert "site, validate, submit, deliver, grade, feedback, gradebook" in said
 
 
 INSTALLED = str(Path(sys.executable).with_name("autograd-lab"))

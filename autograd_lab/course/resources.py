@@ -124,25 +124,47 @@ class Delivery:
     """(the student's file, the newer version that was placed next to it)"""
     lost_list: bool = False
     """The list of deliveries could not be read, so every file that differs was treated as the student's."""
+    variant: int | None = None
+    """The number of the student's copies (variants.py), if they have one."""
 
 
-def deliver(root: Path, work: Path) -> Delivery:
+def exercise_copy(path: Path, seed: int | None, *, home: bool = False) -> tuple[bytes, bool]:
+    """(an exercise or notebook as a student gets it, whether it has numbers of its own): those of `seed`, if an item in it varies.
+
+    home    for use on this machine: with what JupyterLab would note about its kernel
+    """
+    text = _with_students_names(student_copy(path.read_text(encoding="utf-8")))
+    varies = False
+    if seed is not None:
+        from autograd_lab.course import items, variants
+
+        book = json.loads(text)
+        varies = variants.copy(book, seed, items.shipped())
+        text = json.dumps(book, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    return (_at_home(text) if home else text).encode(), varies
+
+
+def deliver(root: Path, work: Path, variant: int | None = None) -> Delivery:
     """Copy the course from `root` into the folder `work`, never over anything the student wrote.
+
+    variant   the number of the student's own copies; it is kept, and an exercise that is there already keeps its own
 
     Raises OSError when a file cannot be written; what was delivered until then stays, and is recognized the
     next time.
     """
-    report = Delivery()
     list_path = work / PRIVATE / "delivered.json"
+    report = Delivery(variant=_variant_in(list_path) if variant is None else variant)
     delivered = _read_list(list_path)
     if delivered is None:
         delivered, report.lost_list = {}, True
 
     for file in course_files(root):
-        content = (root / file).read_bytes()
         relative = students_name(file)
         if file.suffix == ".ipynb":
-            content = _at_home(_with_students_names(student_copy(content.decode()))).encode()
+            seed = report.variant if variant is not None else _variant_in(work / relative, report.variant)
+            content, _ = exercise_copy(root / file, seed, home=True)
+        else:
+            content = (root / file).read_bytes()
         if relative != file:
             _rename(work, file, relative, delivered)
         shipped = fingerprint(relative, content)
@@ -174,7 +196,8 @@ def deliver(root: Path, work: Path) -> Delivery:
         delivered[key] = shipped
 
     files = {key: [print_.exact, print_.work] for key, print_ in delivered.items()}
-    text = json.dumps({"format": 1, "files": files}, indent=1, sort_keys=True) + "\n"
+    own = {} if report.variant is None else {"variant": report.variant}
+    text = json.dumps({"format": 1, "files": files, **own}, indent=1, sort_keys=True) + "\n"
     _write(list_path, text.encode())
     return report
 
@@ -223,6 +246,17 @@ def _read_list(path: Path) -> dict[str, Fingerprint] | None:
         return {str(key): Fingerprint(str(exact), str(work)) for key, (exact, work) in files.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _variant_in(path: Path, otherwise: int | None = None) -> int | None:
+    """The number of the copies that the list of deliveries, or a notebook, names; `otherwise` if none."""
+    try:
+        data = path.read_bytes()
+        named = json.loads(data) if b'"variant"' in data else {}
+        named = named.get("metadata", {}).get("autograd_lab", named).get("variant")
+    except (OSError, ValueError, AttributeError):
+        return otherwise
+    return named if type(named) is int and named >= 0 else otherwise
 
 
 def _write(target: Path, data: bytes) -> None:

@@ -33,7 +33,7 @@ from . import plain
 from .items import Item, Wrong, chosen, find, judge
 
 MOST_DRAWS = 200
-_CALL = re.compile(r"^lab\.variant\((\d{1,12})\)[ \t]*$", re.MULTILINE)
+_CALL = re.compile(r"^lab\.variant\((\d{1,12})\)[ \t]*(?:#.*)?$", re.MULTILINE)
 _SHOWS = re.compile(r'\s*lab\.statement\(\s*["\'][\d.]+["\']\s*\)\s*')
 _HEADING = re.compile(r"^##\s+(\d\d\.\d+)\b.*$", re.MULTILINE)
 _IMPORTS = re.compile(r"^from autograd_lab import (?:.*\b)?lab\b", re.MULTILINE)
@@ -231,7 +231,8 @@ def copy(notebook: dict[str, Any], seed: int, items: dict[str, Item]) -> bool:
     home = next(
         cell for cell in cells if cell["cell_type"] == "code" and _IMPORTS.search("".join(cell["source"]))
     )
-    home["source"] = f"{''.join(home['source'])}\n\nlab.variant({seed})".splitlines(keepends=True)
+    line = f"lab.variant({seed})  # the numbers of your own copy: leave this line as it is"
+    home["source"] = f"{''.join(home['source'])}\n\n{line}".splitlines(keepends=True)
     return True
 
 

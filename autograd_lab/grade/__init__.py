@@ -6,6 +6,8 @@ comes back and is judged here.
     model.py         the data that the parts exchange: Cell, Job, Run, Result
     course.py        the released notebooks, and the keys to them
     people.py        who is who: rosters, and the names that Canvas and Moodle give
+    variants.py      which numbers each student's copies have, and whose an answer fits
+    deliver.py       the command that writes these copies
     collect.py       sorts what Canvas and Moodle let you download by students
     submit.py        the command by which students pack what they hand in
     submissions.py   finds the submissions in a folder and loads them

@@ -133,9 +133,9 @@ def code_digest() -> str:
 
 
 def without_answers(item: Item) -> Item:
-    """An item for a machine that only runs submissions: without expected values and bank."""
+    """An item for a machine that only runs submissions: no more of it than that needs, so without answers, bank and hints."""
     probes = [replace(probe, expected=[], points=0, says="", look="") for probe in item.probes]
-    return replace(item, expected=None, accept=[], wrong=[], probes=probes)
+    return Item(item.id, item.kind, item.points, stub=item.stub, earlier=item.earlier, probes=probes)
 
 
 def _item(told: dict[str, Any]) -> Item:
@@ -273,7 +273,9 @@ class ClusterEngine:
                         known = ", ".join(sorted(self._items)) or "none"
                         raise KeyError(f"no items for the notebook {job.notebook!r}; there are for {known}")
                     number += 1
-                    unnamed = replace(job, student=f"{number}", notes=(), digest="")
+                    unnamed = replace(
+                        job, student=f"{number}", notes=(), digest="", variant=None, variant_cell=None
+                    )
                     future = self._client.submit(
                         run_job, self._which, json.dumps(asdict(unnamed)), pure=False
                     )

@@ -18,6 +18,7 @@ from autograd_lab.course.resources import course_root
 
 from . import merge
 from .model import CannotGradeError
+from .variants import Variants
 
 GRADING = 4
 """Incremented when the same submission and keys may give a different result: everything is then graded again."""
@@ -31,6 +32,23 @@ class Course:
     items: Mapping[str, Sequence[Item]]
     answers: Path | None = None
     """The folder with the course's own solutions, if there is one."""
+    variants: Variants | None = None
+    """The copies of the class, if students have numbers of their own."""
+
+    def items_of(self, student: str, notebook: str) -> Sequence[Item]:
+        """The items of a notebook as this student is graded on them; none for a notebook without keys."""
+        items = self.items.get(notebook, ())
+        return items if self.variants is None else self.variants.own(items, student)
+
+    def key_of(self, item: Item, student: str) -> str:
+        """A digest of an item's whole key, with the student's numbers."""
+        if self.variants is None or not item.variant:
+            return self.keys[item.id]
+        return f"{self.keys[item.id]} {self.variants.seed(student)}"
+
+    def varies(self, notebook: str) -> bool:
+        """Whether an item of a notebook may have other numbers for every student."""
+        return any(item.variant for item in self.items.get(notebook, ()))
 
     @cached_property
     def solutions(self) -> dict[str, str]:

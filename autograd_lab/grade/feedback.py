@@ -393,6 +393,8 @@ class Prompts:
 
     def __init__(self, course: Course) -> None:
         self._course = course
+        self.given: dict[str, str] = {}
+        """{item: the code that is given with it}, when `asked` has been read."""
 
     @cached_property
     def titles(self) -> dict[str, str]:
@@ -416,19 +418,21 @@ class Prompts:
         found: dict[str, tuple[str, str]] = {}
         for book in self._course.released.values():
             roles = {cell.id: cell for cell in book.cells}
-            heading, parts = "", []
+            heading, parts, given = "", [], list[str]()
             for raw in book.raw.cells:
                 cell = roles.get(raw.id or raw.grade_id)
                 if raw.kind == "markdown" and raw.source.lstrip().startswith("## "):
                     first, _, rest = raw.source.lstrip().partition("\n")
-                    heading, parts = first[3:].strip(), [markdown(rest)]
+                    heading, parts, given = first[3:].strip(), [markdown(rest)], []
                 elif raw.kind == "markdown":
                     parts.append(markdown(raw.source))
                 elif cell is not None and cell.role == "given":
-                    parts.append(pages.block(raw.source))
+                    given.append(pages.block(raw.source))
+                    parts.append(given[-1])
                 elif cell is not None and cell.role == "check":
                     found[cell.item] = heading, "\n".join(parts)
-                    heading, parts = "", []
+                    self.given[cell.item] = "\n".join(given)
+                    heading, parts, given = "", [], []
         return found
 
 
@@ -549,7 +553,7 @@ def _why_changed(
 def _section(
     sheet: Sheet, entry: Entry, course: Course, prompts: Prompts, ballots: Ballots
 ) -> tuple[str, bool]:
-    items = {item.id: item for item in course.items.get(entry.notebook, ())}
+    items = {item.id: item for item in course.items_of(entry.student, entry.notebook)}
     title = plain(prompts.titles.get(entry.notebook, entry.notebook))
     parts = [f'<section id="{plain(entry.notebook)}"><h2>{title}</h2>']
     late = f"; handed in {_days(entry.days_late)} late" if entry.days_late else ""
@@ -613,6 +617,8 @@ def _card(
 ) -> tuple[str, bool]:
     kind, mark, words = MARKS[state(entry, one)]
     heading, asked = prompts.asked.get(one.item, ("", ""))
+    if item and item.question and not item.variant:  # with the student's own numbers
+        asked = "\n".join([markdown(item.question), prompts.given.get(one.item, "")])
     good = one.state == "passed"
     parts = [
         f'<article class="item {kind}" id="item-{plain(one.item)}"><header><span class="mark" title="{words}">{mark}</span>'
@@ -764,7 +770,7 @@ def basis(entries: Sequence[Entry], course: Course, before: Since | None = None,
         for name in ("seconds", "handed_in", "due", "notes", "file"):
             one.pop(name)
         known = entry.notebook in course.items
-        keys = [course.keys[item.id] for item in course.items[entry.notebook]] if known else []
+        keys = [course.key_of(item, entry.student) for item in course.items[entry.notebook]] if known else []
         about.append([one, entry.days_late, course.asks[entry.notebook] if known else "", keys])
     text = json.dumps([PAGES, __version__, _look(), about], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -198,7 +198,7 @@ def _choose(book: Gradebook, options: argparse.Namespace) -> tuple[list[Entry], 
 
 def _renew(book: Gradebook, folder: Path, options: argparse.Namespace) -> None:
     """Bring the pages up to date: grades may have been changed by hand since they were written."""
-    course = load_course(options.exercises, options.keys)
+    course = run.dealt(load_course(options.exercises, options.keys), book)
     private = [path for path in (folder, options.keys, options.exercises) if path is not None]
     workers = os.cpu_count() or 2
     run.write_feedback(

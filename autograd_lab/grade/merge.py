@@ -23,9 +23,11 @@ import json
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+
+from autograd_lab.course import variants
 
 from .model import CannotGradeError, Cell, Job
 from .reading import Notebook, RawCell, UnreadableError, read
@@ -110,9 +112,25 @@ def shelf(notebooks: Iterable[Released]) -> Shelf:
 def merge(
     release: Released, handed: Notebook, *, student: str = "", digest: str = "", notes: Iterable[str] = ()
 ) -> Job:
-    """The notebook to run: the release with this student's answers and own cells."""
-    made = _Merge(release, handed)
-    return Job(student, release.name, tuple(made.cells()), (*notes, *handed.notes, *made.notes), digest)
+    """The notebook to run: the release with this student's answers and own cells.
+
+    What a copy with numbers of its own has beyond the release (course/variants.py) is only noted: it does not run.
+    """
+    chosen = [variants.claims(cell.source) for cell in handed.cells if cell.kind == "code"]
+    bare = (
+        replace(cell, source=variants.without(cell.source)) if cell.kind == "code" else cell
+        for cell in handed.cells
+    )
+    made = _Merge(release, replace(handed, cells=tuple(bare)))
+    return Job(
+        student,
+        release.name,
+        tuple(made.cells()),
+        (*notes, *handed.notes, *made.notes),
+        digest,
+        variant=handed.variant,
+        variant_cell=next((seed for seed in reversed(chosen) if seed is not None), None),
+    )
 
 
 @dataclass

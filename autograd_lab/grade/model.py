@@ -92,6 +92,10 @@ class Job:
     """SHA-256 of the file as handed in, hexadecimal."""
     files: dict[str, str] = field(default_factory=dict)
     """The files that lie beside it when it runs, in base 64, by their paths from there."""
+    variant: int | None = None
+    """The number of the copy that its metadata name (variants.py)."""
+    variant_cell: int | None = None
+    """The one that its cells choose."""
 
 
 @dataclass

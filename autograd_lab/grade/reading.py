@@ -55,6 +55,8 @@ class Notebook:
     cells: tuple[RawCell, ...]
     notes: tuple[str, ...] = ()
     """What had to be repaired, in sentences."""
+    variant: int | None = None
+    """The number of the copy, if its metadata name one."""
 
 
 BEGINNINGS = (
@@ -114,7 +116,7 @@ def _read_apart(data: bytes) -> Notebook | str:
         told = {"error": TOO_COSTLY}
     if "error" in told:
         return str(told["error"])
-    return Notebook(tuple(RawCell(**cell) for cell in told["cells"]), tuple(told["notes"]))
+    return Notebook(tuple(RawCell(**cell) for cell in told["cells"]), tuple(told["notes"]), told["variant"])
 
 
 TOO_COSTLY = f"The file takes more than {LIMIT_SECONDS} s or {LIMIT_BYTES / 1e6:g} MB of memory to read; no notebook needs that much."
@@ -133,7 +135,11 @@ def main() -> int:
     told: dict[str, Any]
     try:
         found = read_here(sys.stdin.buffer.read())
-        told = {"cells": [asdict(cell) for cell in found.cells], "notes": found.notes}
+        told = {
+            "cells": [asdict(cell) for cell in found.cells],
+            "notes": found.notes,
+            "variant": found.variant,
+        }
     except UnreadableError as error:
         told = {"error": str(error)}
     except MemoryError:
@@ -241,7 +247,13 @@ def _notebook(document: dict[str, Any], notes: list[str]) -> Notebook:
         raise UnreadableError(
             f"The notebook has {size:,} characters of text; at most {MOST_TEXT:,} are read."
         )
-    return Notebook(tuple(cells), tuple(notes))
+    return Notebook(tuple(cells), tuple(notes), _variant(document.get("metadata")))
+
+
+def _variant(metadata: Any) -> int | None:
+    block = metadata.get("autograd_lab") if isinstance(metadata, dict) else None
+    named = block.get("variant") if isinstance(block, dict) else None
+    return named if type(named) is int and 0 <= named < 10**12 else None
 
 
 def _cell(entry: Any) -> RawCell | None:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 from urllib.parse import quote
 
 from autograd_lab.course.ballots import BALLOTS
 from autograd_lab.course.items import Item, avoided
 from autograd_lab.course.misconceptions import MISCONCEPTIONS
+from autograd_lab.course.plain import show
 
 from . import feedback, pages, tables
 from .course import Course
@@ -28,6 +30,7 @@ from .model import Limits, Result, Run
 from .pages import foreign, plain
 from .policy import names_of
 from .similar import Code, Pair, Same, code_of, same, similar
+from .variants import MARK, Variants, borrowed, some
 
 NAME = "report.html"
 FEWEST = 5
@@ -135,14 +138,23 @@ def beliefs(entries: Iterable[Entry]) -> list[Belief]:
     return sorted(found, key=lambda belief: (-len(belief.students), belief.id))
 
 
-def slips(entries: Iterable[Entry], items: Mapping[str, Item]) -> list[tuple[str, str, int]]:
-    """Known mistakes without a misconception that at least two students made: (item, what refutes it, how many)."""
+def slips(
+    entries: Iterable[Entry], items: Mapping[str, Item], of: Variants | None = None
+) -> list[tuple[str, str, int]]:
+    """Known mistakes without a misconception that at least two students made: (item, what refutes it, how many).
+
+    In a class with copies `of` its own, a mistake is one whatever the numbers; what refutes it has the course's.
+    """
     count: Counter[tuple[str, str]] = Counter()
     for entry in entries:
         for one in entry.results:
-            known = {wrong.says for wrong in items[one.item].wrong} if one.item in items else set()
-            if one.state == "wrong" and not one.misconception and one.says in known:
-                count[one.item, one.says] += 1
+            item = items.get(one.item)
+            if item is None or one.state != "wrong" or one.misconception:
+                continue
+            (own,) = of.own([item], entry.student) if of else [item]
+            known = dict(zip((w.says for w in own.wrong), (w.says for w in item.wrong), strict=True))
+            if one.says in known:
+                count[one.item, known[one.says]] += 1
     return [(*key, n) for key, n in sorted(count.items(), key=lambda pair: (-pair[1], pair[0])) if n > 1]
 
 
@@ -187,8 +199,31 @@ def looks(entry: Entry, run: Run | None, items: Mapping[str, Item]) -> list[Look
         if answer and one.item in items and one.item not in entry.overrides:
             for how in avoided(items[one.item], answer.outputs):
                 say("avoids the task", f"{one.item}: {how}")
-    if entry.notes:
-        say("note", " ".join(entry.notes))
+    for note in entry.notes:
+        if note.startswith(MARK):
+            say("another copy", note.removeprefix(MARK))
+    if rest := [note for note in entry.notes if not note.startswith(MARK)]:
+        say("note", " ".join(rest))
+    return found
+
+
+def strangers(course: Course, given: Mapping[str, Mapping[str, Any]]) -> list[Look]:
+    """The answers to items that vary that are none to the student's own numbers, and whose they are.
+
+    given   {item that varies: {student: answer}}
+    """
+    found: list[Look] = []
+    for notebook, items in course.items.items():
+        for item in items:
+            answers = given.get(item.id, {})
+            for one in borrowed(item, answers, course.variants) if answers and course.variants else ():
+                fits = (
+                    f"fits the numbers of {some(one.owners)}, not those of {one.student}"
+                    if one.owners
+                    else f"is also what {some(one.same)} answered, to other numbers"
+                )
+                says = f"{item.id}: {show(answers[one.student])} {fits}"
+                found.append(Look(one.student, notebook, "another's numbers", f"{says}."))
     return found
 
 
@@ -214,13 +249,18 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
     items = {item.id: item for each in course.items.values() for item in each}
     codes: dict[str, dict[str, Code]] = {}
     seen: list[Look] = []
+    given: dict[str, dict[str, Any]] = {}
     counts: Counter[str] = Counter()
     for entry in entries:
         stored = book.stored_run(entry.student, entry.notebook)
         if stored:
             codes.setdefault(entry.notebook, {})[entry.student] = code_of(stored[0])
             counts[stopped(stored[1])] += 1
+            for item, answer in stored[1].answers.items():
+                if item in items and items[item].variant and answer.state == "given":
+                    given.setdefault(item, {})[entry.student] = answer.value
         seen += looks(entry, stored[1] if stored else None, items)
+    seen += strangers(course, given)
     pairs = [
         pair
         for notebook, own in sorted(codes.items())
@@ -239,7 +279,7 @@ def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
         '<p class="dim">Class report</p>',
         f"<h1>{_count(len(students), 'student')}, {_count(len({e.notebook for e in entries}), 'notebook')}</h1>",
         _overview(entries, prompts),
-        '<h2 id="beliefs">What to reteach</h2>', _beliefs(entries, items, who),
+        '<h2 id="beliefs">What to reteach</h2>', _beliefs(entries, items, who, course.variants),
         '<h2 id="items">Items</h2>', _items(entries, prompts),
         '<h2 id="look">Who needs a look</h2>', _looks(seen, who),
         '<h2 id="similar">Similar submissions</h2>', _same(alike, who), _similar(pairs, codes, who),
@@ -309,7 +349,9 @@ def _overview(entries: Sequence[Entry], prompts: Prompts) -> str:
     )
 
 
-def _beliefs(entries: Sequence[Entry], items: Mapping[str, Item], who: _Who) -> str:
+def _beliefs(
+    entries: Sequence[Entry], items: Mapping[str, Item], who: _Who, of: Variants | None = None
+) -> str:
     found = beliefs(entries)
     if not found:
         return "<p>No wrong answer here is one that a known misconception gives.</p>"
@@ -333,7 +375,7 @@ def _beliefs(entries: Sequence[Entry], items: Mapping[str, Item], who: _Who) -> 
             ["students", "id", "they answer as if", "items", "notebook", "ask the class", "who"], rows, (0,)
         )
     )
-    rows = [[str(n), _whole(item), plain(says)] for item, says, n in slips(entries, items)]
+    rows = [[str(n), _whole(item), plain(says)] for item, says, n in slips(entries, items, of)]
     if rows:
         parts.append("<h4>Other mistakes that more than one made</h4>")
         parts.append(pages.table(["students", "item", "what is said against it"], rows, (0,)))

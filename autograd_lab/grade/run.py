@@ -27,7 +27,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from . import by_hand, feedback, merge, policy, report, tables
+from . import by_hand, feedback, merge, policy, report, tables, variants
 from .beside import beside
 from .collect import collected, origin
 from .course import Course, choose_notebooks, digest_of, load_course
@@ -149,7 +149,8 @@ def plan(
                 made.same += 1
                 when = None if one.handed_in is None else int(one.handed_in.timestamp())
                 if (before.file, before.handed_in) != (one.file.name if one.file else "", when):
-                    made.moved.append((one, task.digest))
+                    kept = [note for note in before.notes if note.startswith(variants.MARK)]
+                    made.moved.append((replace(one, notes=(*one.notes, *kept)), task.digest))
                 continue
             task = replace(task, rescore=before.asked == _asked(course, task))
         made.tasks.append(task)
@@ -205,7 +206,7 @@ def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str
     """{item: digest of everything its result depends on}."""
     about = (*task.handed_in, task.trouble, task.submission.file is None, course.asks[notebook])
     return {
-        item.id: _basis(*about, course.keys[item.id])
+        item.id: _basis(*about, course.key_of(item, task.submission.student))
         for item in course.items[notebook]
         if only in ("", item.id)
     }
@@ -320,16 +321,18 @@ def _job(course: Course, task: Task, most_bytes: int) -> Job:
 
 def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, only: str) -> None:
     one = task.submission
-    run = bounded(run, course.items[one.notebook])
+    items = course.items_of(one.student, one.notebook)
+    run = bounded(run, items)
+    odd = variants.note(job, course.variants) if course.varies(one.notebook) else ""
     book.record(
         one.student,
         one.notebook,
-        score(job, run, course.items),
+        score(job, run, {one.notebook: items}),
         basis(course, one.notebook, task),
         file=one.file.name if one.file else "",
         digest=task.digest,
         handed_in=one.handed_in,
-        notes=job.notes,
+        notes=[*job.notes, *([odd] if odd else [])],
         asked=_asked(course, task),
         job=replace(job, files={}),
         run=run,
@@ -549,6 +552,10 @@ def _parser() -> argparse.ArgumentParser:
         "--student", action="append", metavar="NAME", help="only this student (may be repeated)"
     )
     what.add_argument(
+        "--variants", metavar="WORD",
+        help='the word with which `autograd-lab deliver` wrote the copies; kept in the gradebook, and "" forgets it',
+    )  # fmt: skip
+    what.add_argument(
         "--assignment", default="", metavar="NAME", help="only this subfolder of each student's folder"
     )
     what.add_argument(
@@ -702,6 +709,9 @@ def _grade(
         book.set("handles", handles)
         students = [*(one.student for one in found.submissions), *(entry.student for entry in book.entries())]
         by_hand.change_policy(book, options, course.released, policy.people_of(book.setting, students))
+        if options.variants is not None:
+            book.set("variants", options.variants)
+        course = dealt(course, book, students)
         _say_times(found, book)
         best = book.setting("counts") == "best"
         known, attempts = book.known(), book.known_attempts() if best else {}
@@ -760,6 +770,15 @@ def _grade(
         written.append(report.write(book, course, out, links=(out / feedback.FOLDER).is_dir()))
         _say_done(print, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
+
+
+def dealt(course: Course, book: Gradebook, students: Iterable[str] = ()) -> Course:
+    """The course with the copies of this class, if the gradebook knows the word for them; `students` are those it may not know yet."""
+    word = book.setting("variants", "")
+    if not word:
+        return course
+    known = dict.fromkeys([*students, *book.setting("people", {}), *(one.student for one in book.entries())])
+    return replace(course, variants=variants.Variants(word, tuple(sorted(known))))
 
 
 def write_feedback(
@@ -1005,9 +1024,14 @@ def _say_done(
         + "."
     )
     late = sum(1 for entry in entries if entry.days_late)
-    mended = sum(1 for entry in entries if entry.notes)
+    mended = sum(1 for entry in entries if any(not note.startswith(variants.MARK) for note in entry.notes))
     if late:
         say(f"{late} submission{'s are' if late > 1 else ' is'} late.")
+    odd = sum(1 for entry in entries if any(note.startswith(variants.MARK) for note in entry.notes))
+    if odd:
+        say(
+            f"{odd} submission{'s are' if odd > 1 else ' is'} not the copy that the student got: see who needs a look, in the report."
+        )
     if mended:
         say(f"{mended} submission{'s have' if mended > 1 else ' has'} notes: see submissions.csv.")
     say(f"Written: {', '.join(path.name for path in written)} in {written[0].parent}.")

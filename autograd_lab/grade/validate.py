@@ -39,7 +39,7 @@ from autograd_lab.course.resources import course_root
 
 from . import merge
 from .files import Scratch
-from .model import Job
+from .model import Cell, Job
 from .reading import UnreadableError, read
 from .submissions import File, digest, load
 
@@ -241,7 +241,9 @@ def job_of(path: Path) -> Job:
 def notebook_of(job: Job, items: Mapping[str, Item]) -> dict[str, Any]:
     """The merged notebook as a file for nbval: under each check the output that it shows when it passes."""
     cells = []
-    for number, cell in enumerate(job.cells, start=1):
+    seed = job.variant if job.variant_cell is None else job.variant_cell
+    numbers = [Cell("variant", f"from autograd_lab import lab\n\nlab.variant({seed})", "given")]
+    for number, cell in enumerate([*(numbers if seed is not None else ()), *job.cells], start=1):
         outputs = [passed_output(items[cell.item])] if cell.role == "check" else []
         cells.append(
             {

@@ -225,7 +225,7 @@ def statement(item_id: str) -> Any:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "graph", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "graph", "hint", "level", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "source", "stand_in", "state", "statement", "step", "step_code", "variant", "why", "wrong_order",
 ]  # fmt: skip
 

@@ -300,7 +300,8 @@ def _page() -> str:
 <p><a class="lab-open" href="lab/index.html">Open the lab</a></p>
 <h2>Good to know</h2>
 <ul class="lab-known">
-<li>Python runs in this browser, on your machine. It starts in about 15 seconds, the first time after a download of about 40 MB.</li>
+<li>Python runs in this browser, on your machine. It starts in about 15 seconds, the first time after a download of about 40 MB.
+Each notebook that runs takes about 600 MB of memory: to close one, choose "Close and Shut Down Notebook" in the menu File.</li>
 <li>Your work is kept in this browser, on this machine, and nowhere else: in a private window it is gone when you close it.
 <b>Download my work</b>, at the top of the lab, gives you all of it as one archive. <b>Upload work</b> brings it back, here or in another
 browser, and asks before it replaces anything. <code>autograd-lab grade</code> reads the archive as it is.</li>

@@ -184,12 +184,16 @@ NOT_HERE = {
 def test_a_student_works_leaves_and_comes_back(visitor, address):
     page = visitor()
     page.goto(address)
+    page.get_by_label("Theme").select_option("Dark")
     page.get_by_role("link", name="Open the lab").click()
     told = page.locator(".autograd-lab-bar").get_by_role("status")
     expect(told).to_contain_text("Python starts in this browser")
     expect(page.locator(".lm-DockPanel .lm-TabBar-tab.jp-mod-current")).to_have_text("00_start_here.ipynb")
     page.wait_for_function(READY)
     expect(told).to_be_empty()
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
     assert page.locator(".jp-mod-dirty").count() == 0
     page.get_by_role("button", name="Download my work").click()
     dialog(page, "Nothing to download yet", "Ok")
@@ -219,6 +223,7 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
     saved(page)
     page.reload()
     page.wait_for_function(READY)
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")  # what was chosen in the lab stays
     assert "1 of " in run(page, "from autograd_lab import lab\nlab.progress()")[0]
     run(page, "open('mine.txt', 'w').write('notes')")
     data = download(page)

@@ -5,12 +5,13 @@
   const place = new URL(".", document.currentScript.src);
   const root = new URL("../../../", place); // the folder of the lab
   const asked = new URLSearchParams(location.search).has("path"); // JupyterLab takes it out of the address
+  const TAKEN = "autograd-lab-theme-taken"; // the key of the theme that the lab took over last
   let scope;
   const shared = async (name) => (await Object.values(scope[name])[0].get())();
 
   async function plugins() {
-    const [{ Dialog, ICommandPalette, showDialog }, { IMainMenu }, { INotebookTracker }, { Widget }] = await Promise.all(
-      ["@jupyterlab/apputils", "@jupyterlab/mainmenu", "@jupyterlab/notebook", "@lumino/widgets"].map(shared),
+    const [{ Dialog, ICommandPalette, showDialog }, { IMainMenu }, { INotebookTracker }, { ISettingRegistry }, { Widget }] = await Promise.all(
+      ["@jupyterlab/apputils", "@jupyterlab/mainmenu", "@jupyterlab/notebook", "@jupyterlab/settingregistry", "@lumino/widgets"].map(shared),
     );
     const said = (title, body) => showDialog({ title, body: text(body), buttons: [Dialog.okButton()] });
 
@@ -125,7 +126,18 @@
       });
     }
 
+    /** Takes over the theme that was chosen on the site's pages since the last time. One chosen here later stays. */
+    async function theme(app, settings) {
+      const [chosen, taken] = ["autograd-lab-theme", TAKEN].map((key) => localStorage.getItem(key) ?? "");
+      if (chosen === taken) return;
+      localStorage.setItem(TAKEN, chosen);
+      const own = await settings.load("@jupyterlab/apputils-extension:themes");
+      await own.set("adaptive-theme", !chosen);
+      if (chosen) await own.set("theme", chosen === "dark" ? "JupyterLab Dark" : "JupyterLab Light");
+    }
+
     return [
+      { id: "autograd-lab:theme", autoStart: true, requires: [ISettingRegistry], activate: theme },
       { id: "autograd-lab:work", autoStart: true, requires: [INotebookTracker], optional: [ICommandPalette, IMainMenu], activate },
     ];
   }

@@ -192,7 +192,8 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
     page.wait_for_function(READY)
     expect(told).to_be_empty()
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })")
+    light = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
+    page.evaluate(light)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
     assert page.locator(".jp-mod-dirty").count() == 0
     page.get_by_role("button", name="Download my work").click()
@@ -223,7 +224,8 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
     saved(page)
     page.reload()
     page.wait_for_function(READY)
-    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")  # what was chosen in the lab stays
+    # what was chosen in the lab stays
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
     assert "1 of " in run(page, "from autograd_lab import lab\nlab.progress()")[0]
     run(page, "open('mine.txt', 'w').write('notes')")
     data = download(page)

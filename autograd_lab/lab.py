@@ -93,6 +93,34 @@ def graph(what: Any) -> Any:
     return what.to_networkx() if isinstance(what, Trace) else of_tensor(what, sys._getframe(1))
 
 
+def cost(what: Any, *inputs: Any) -> Any:
+    """What a pass costs: the bytes that saved values hold at each step, and how many of them each node holds.
+
+    what   a trace or a stepper; or a function, which is recorded on `inputs`, with the backward pass of its result
+
+    Returns a `Cost`. Its text says what is held at the peak, at which step and line, and lists the nodes, the largest first; `held`
+    has the bytes at every step. Of a function, `.times()` measures how long each node takes, in runs that are not recorded. A graph
+    that your program lets go of without a backward pass counts to the end: a trace does not see that. Raises TypeError for anything else.
+    """
+    from .tracing.cost import cost
+
+    trace = getattr(what, "trace", what)
+    if isinstance(trace, Trace):
+        if inputs:
+            raise TypeError("lab.cost(trace) takes no inputs: the trace already holds what happened")
+        run = getattr(what, "run", None)
+        return cost(trace, None if run is None else run.unrecorded)
+    if not callable(what):
+        raise TypeError(
+            f"lab.cost() takes a trace, a stepper or a function, not {type(what).__name__}. What to do: run the code inside "
+            "`with lab.record() as trace:`, then lab.cost(trace)"
+        )
+    from .widgets.rerun import Run
+
+    run = Run(what, inputs)
+    return cost(run.record(), run.unrecorded)
+
+
 def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> "Why":
     """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
 
@@ -225,7 +253,7 @@ def statement(item_id: str) -> Any:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "fast", "graph", "hint", "level", "narrate", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "cost", "draw", "expect", "fast", "graph", "hint", "level", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "source", "stand_in", "state", "statement", "step", "step_code", "variant", "why", "wrong_order",
 ]  # fmt: skip
 

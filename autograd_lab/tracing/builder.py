@@ -24,6 +24,7 @@ from ..torchlike.autograd.variable import Variable
 from ..torchlike.autograd.views import AsStridedBackward0
 from . import jacobian
 from .guard import strict, text_of
+from .held import Held
 from .hooked import SAVED, has_packed
 from .names import Places, is_in_with
 from .rules import rule_texts
@@ -83,6 +84,7 @@ class Builder:
         self.entries = 0
         # id of a tensor or node -> see hooked.py -> when it had hooks, as [first, end or None] in numbers of events
         self.hook_periods: dict[int, dict[Any, list[list[int | None]]]] = {}
+        self.held = Held(self)
         self.grads_now: dict[int, int | None] = {}  # `.grad` of a leaf when it was last recorded
         self.faulty = ""  # the order of an intentionally wrong pass
         self.ran: set[int] = set()
@@ -138,6 +140,7 @@ class Builder:
         self.tensors[i]["unseen"] = True
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
+        self._find_home(t, i)
 
     def moved(self, call) -> None:
         self.scopes.moved(call)
@@ -227,7 +230,7 @@ class Builder:
             math, vjp = rule_texts(inside)
             self._through_view(
                 src, ins, data, version, name, fn, place, whole, self._saved(node, ins, ins[:1], saved, versions),
-                name=inside.__name__, math=math, vjp=vjp, params={**_params(node), **_settings(node)},
+                (node, saved), name=inside.__name__, math=math, vjp=vjp, params={**_params(node), **_settings(node)},
             )  # fmt: skip
         else:
             n = self._node(node, src, ins, ins[:1], saved, versions)
@@ -291,11 +294,14 @@ class Builder:
         between = [self._where(since)[0], self._where(until)[0]]
         self._also_written(i, v, "numpy", "numpy =", self._where(place)[0], between=between, sure=sure)
 
-    def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
+    def _through_view(
+        self, src, ins, data, version, op, fn, place, whole, saved, inside=None, **inner
+    ) -> None:
         """The operation `op` wrote into a view, whose new node is `fn`.
 
         That node leads to the new node of the base, a CopySlices, which contains the operation's own node. Gradients reach the latter
-        only through the CopySlices, so it is not part of the graph; what is known of its rule is kept as `inner`.
+        only through the CopySlices, so it is not part of the graph; what is known of its rule is kept as `inner`. `inside` is that node
+        and what it saved, where it is known.
         """
         made = len(self.nodes)
         n = self._known(fn, src)
@@ -308,6 +314,8 @@ class Builder:
         self.nodes[copied].update(
             op=op, inputs=[written, *ins[1:]], outputs=[written], saved=saved, inner={"view": t, **inner}
         )
+        if inside is not None:
+            self.held.saved(inside[0], self.nodes[copied], inside[1], fn.next_functions[0][0])
         for new in (copied, n):
             self._scope(self.nodes[new], place)
         self._written(src, ins, data, version, op, n, whole)
@@ -347,6 +355,7 @@ class Builder:
         if how == "deepcopy":  # perhaps a part of a module, which then gets the assigned name
             target = ""
         t = self._tensor(out, data, target, True, how in REMADE and out.requires_grad)
+        self.tensors[t].pop("shares", None)  # the event says it
         self._event("detach", src, t=t, **{"from": s}, how=how)
         if how in ("data", "detach"):
             root, counted = self.sources_of.get(s, (s, True))
@@ -479,6 +488,7 @@ class Builder:
         ]
         src = self._where(place)[0]
         self._event("vjp", src, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
+        self.held.applied(node)
 
     def opened(self, node, part, lines, kept) -> None:
         """The lines that a compiled node ran, with the numbers they read and computed; `kept`: what it keeps for its backward."""
@@ -519,6 +529,10 @@ class Builder:
         saved = [name for name, *_ in self.nodes[self._known(node)]["saved"]]
         if saved:
             self._event("free", None, n=self._known(node), saved=saved)
+        self.held.released(node, 0 if saved else 1)
+
+    def recomputed(self, holder, t) -> None:
+        self.held.recomputed(holder, t)
 
     def pruned(self, node, i) -> None:
         self._event("pruned", None, n=self._known(node), i=i)
@@ -597,13 +611,21 @@ class Builder:
             "requires_grad": requires_grad, "leaf": leaf, "value": self._value(data),
             "base": self.tensor_ids.get(id(base)), "node": None, "output_nr": 0,
         })  # fmt: skip
+        self._find_home(t, i)
         return i
+
+    def _find_home(self, t, i) -> None:
+        """Note which earlier tensor's memory `t` is in, if its base does not tell."""
+        home = self.held.home(t, i)
+        if home != i and self.tensors[i]["base"] is None:
+            self.tensors[i]["shares"] = home
 
     def _node(self, node: Node, src, ins, outs, saved, versions) -> int:
         n = self._known(node, src)
         record = self.nodes[n]
         record["inputs"], record["outputs"] = ins, outs
         record["saved"] = self._saved(node, ins, outs, saved, versions)
+        self.held.saved(node, record, saved)
         if has_packed(saved or ()):
             self.hook_added(node, SAVED)
         return n

@@ -135,7 +135,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "entered", "failed", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "released"}  # fmt: skip
+_SILENT = {"asked", "entered", "failed", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "recomputed", "released"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -576,6 +576,11 @@ class Recorder(Watch):
             self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
         if id(t) in self.met:
             self.notes.append(("flagged", t, t.requires_grad, how, _place(frame)))
+
+    @guarded
+    def recomputed(self, holder, t) -> None:
+        """A checkpoint has computed again what stands at `holder` in the graph."""
+        self.notes.append(("recomputed", holder, t))
 
     @guarded
     def hooks_changed(self, what) -> None:

@@ -14,10 +14,24 @@ from ..torchlike.autograd.views import CopySlices
 from ..torchlike.ops.rule import RULES
 from . import jacobian
 from .builder import FULL, MOST_ENTRIES, Builder, _digits, encode, rule_texts
+from .held import Held
 from .trace import Record
 
 TEXTS: dict[str, type] = RULES | {"AccumulateGrad": AccumulateGrad, "CopySlices": CopySlices}
 """The rule texts of our own nodes of the same names."""
+
+
+class TorchHeld(Held):
+    """PyTorch's nodes do not tell what they keep besides operands and results."""
+
+    def home(self, t: Any, i: int) -> int:
+        """A saved result is unpacked as a new tensor; what else shares memory without being a view is not known."""
+        record = self.builder.tensors[i]
+        made = [] if record["node"] is None else self.builder.nodes[record["node"]]["outputs"]
+        return int(made[record["output_nr"]]) if record["output_nr"] < len(made) else i
+
+    def saved(self, node: Any, record: Record, saved: Any, owner: Any = None) -> None:
+        pass
 
 
 class TorchBuilder(Builder):
@@ -25,6 +39,7 @@ class TorchBuilder(Builder):
 
     def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
         super().__init__(names, grads)
+        self.held = TorchHeld(self)
         self.kept: list[Any] = []
         self.rows: dict[int, Any] = {}  # id of a node -> the rows of its Jacobians
 

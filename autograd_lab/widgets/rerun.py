@@ -50,6 +50,19 @@ class Run:
 
     def again(self, now: list[Any]) -> Trace:
         """Run on changed numbers, in new leaves; the other leaves that the function uses keep their `.grad`."""
+        with self._as_before():
+            trace = self._record(self._leaves_of(now), {})
+        self.now = list(now)
+        return trace
+
+    def unrecorded(self) -> None:
+        """Run once more on the numbers of the last run, in new leaves, and record nothing."""
+        with self._as_before():
+            loss = self.fn(*self._leaves_of(self.now))
+            if getattr(loss, "requires_grad", False):
+                loss.backward()
+
+    def _leaves_of(self, now: list[Any]) -> tuple[Any, ...]:
         inputs = []
         for given, x, g in zip(self.given, now, self.grads, strict=True):
             if _is_leaf(given):
@@ -59,10 +72,7 @@ class Run:
                 inputs.append(x)
             else:
                 inputs.append(x if not _is_tensor(given) else given)
-        with self._as_before():
-            trace = self._record(tuple(inputs), {})
-        self.now = list(now)
-        return trace
+        return tuple(inputs)
 
     def _record(self, inputs: tuple[Any, ...], before: dict[int, Any]) -> Trace:
         from autograd_lab.tracing.recorder import record

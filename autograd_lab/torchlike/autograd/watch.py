@@ -1,6 +1,14 @@
-"""Combines two watchers. The protocol itself is core/watch.py."""
+"""Combines two watchers, and adds the event of a checkpoint. The protocol itself is core/watch.py."""
 
+from ...core.seams import extend
 from ...core.watch import NOBODY, Watch
+
+
+def recomputed(self, holder, t):
+    """A checkpoint has computed again what stands at `holder` in the graph: `t`."""
+
+
+extend(Watch, recomputed=recomputed)
 
 
 class Both(Watch):

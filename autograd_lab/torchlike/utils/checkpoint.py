@@ -16,7 +16,7 @@ import weakref
 from ..autograd import backward
 from ..autograd.function import Function, Kept
 from ..autograd.graph import node_creation_hook, saved_tensors_hooks
-from ..autograd.modes import THREAD, enable_grad, no_grad
+from ..autograd.modes import THREAD, WATCHERS, enable_grad, no_grad, watcher
 from ..autograd.variable import Variable
 from ..random import get_rng_state, set_rng_state
 
@@ -165,9 +165,10 @@ class _Handle:
 
 
 class _Holder:
-    """Replaces a saved tensor in the graph: for each backward pass, the handle of its recomputed value."""
+    """Replaces a saved tensor in the graph: its frame and, for each backward pass, the handle of its recomputed value."""
 
-    def __init__(self):
+    def __init__(self, frame):
+        self.frame = frame
         self.handles = {}
 
 
@@ -231,7 +232,7 @@ def _first_run(frame):
     """The hooks of the first run: save a Holder instead of the tensor, and recompute on demand."""
 
     def pack(t):
-        holder = _Holder()
+        holder = _Holder(frame)
         frame.holders.append(weakref.ref(holder))
         frame.descriptions.append(frame.describe(t))
         return holder
@@ -282,11 +283,18 @@ def _second_run(frame, run):
         if holder is not None:
             handle = holder.handles[run] = _Handle()
             frame.values(run)[handle] = t
+            if WATCHERS:
+                watcher().recomputed(holder, t)
         if frame.early_stop and i == len(frame.holders):
             raise _StopRecomputation
         return t
 
-    return saved_tensors_hooks(pack, lambda t: t)
+    return saved_tensors_hooks(pack, _as_recomputed)
+
+
+def _as_recomputed(t):
+    """The unpack hook of the second run, whose graph goes as soon as the run ends."""
+    return t
 
 
 _CHECKS = {

@@ -1,0 +1,392 @@
+"""What a trace says that saved values hold is what the engine's nodes really hold, at every point of random programs."""
+
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.torchlike.autograd.function import Kept
+from autograd_lab.torchlike.autograd.saved import Packed
+from autograd_lab.torchlike.autograd.variable import Variable
+from autograd_lab.torchlike.utils.checkpoint import _as_recomputed, _Holder
+from autograd_lab.tracing import Trace
+from autograd_lab.tracing.cost import cost
+from autograd_lab.tracing.shared import owner_of
+from autograd_lab.utils.checkpoint import checkpoint
+
+# -- what the engine holds -------------------------------------------------------------------------------
+
+
+def nodes_behind(tensors):
+    """Every node that can be reached from the tensors."""
+    found, stack = {}, [t.grad_fn for t in tensors if t.grad_fn is not None]
+    while stack:
+        node = stack.pop()
+        if id(node) in found:
+            continue
+        found[id(node)] = node
+        stack += [fn for fn, _ in node.next_functions if fn is not None]
+        if getattr(node, "inner", None) is not None:
+            found[id(node.inner)] = node.inner
+    return list(found.values())
+
+
+def held_by(one):
+    """The tensors that one saved value keeps alive."""
+    if isinstance(one, Kept):
+        return held_by(one.packed) if one.packed is not None else held_by(one.tensor)
+    if isinstance(one, Packed):
+        assert one.unpack_hook is not _as_recomputed, "the graph of a second run is out of reach"
+        return held_by(one.content)
+    if isinstance(one, _Holder):
+        # By its handle: the frames that a recording keeps hold the last value longer than an unrecorded run does.
+        again = [
+            one.frame.recomputed[run][handle] for run, handle in one.handles.items() if handle is not None
+        ]
+        return [t for x in (*one.frame.args, *again) for t in held_by(x)]
+    if isinstance(one, (list, tuple)):
+        return [t for x in one for t in held_by(x)]
+    return [one] if isinstance(one, Variable) else []
+
+
+def really_held(tensors):
+    """The bytes of the memory that the nodes behind some tensors keep alive, each piece once."""
+    pieces = {}
+    for node in nodes_behind(tensors):
+        for one in (getattr(node, "_kept", None) if node.kind == "function" else node.saved) or ():
+            for t in held_by(one):
+                array = owner_of(t._data) if isinstance(t._data, np.ndarray) else t._data
+                pieces[id(array)] = array
+    return sum(array.nbytes for array in pieces.values())
+
+
+# -- random programs -------------------------------------------------------------------------------------
+
+
+class Custom(torch.autograd.Function):
+    """Saves an input, its output, and a tensor that nobody else sees."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        inside = a.cos()
+        y = a.sin() * b
+        ctx.save_for_backward(a, y, inside, None)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        a, y, inside, _ = ctx.saved_tensors
+        first, second = ctx.needs_input_grad  # what is computed for nothing is a graph that goes at once
+        return g * inside + 0 * a if first else None, 0 * y if second else None
+
+
+def segment(a, b):
+    return ((a * b).tanh().exp() * 0.5).sigmoid()
+
+
+PACKS = {
+    "the tensor": lambda t: t,
+    "a copy": lambda t: t.clone(),
+    "a tuple": lambda t: ("cpu", t.detach()),
+    "nothing": lambda t: t.tolist(),
+}
+OPERATIONS = {
+    "mul": lambda a, b: a * b,
+    "add": lambda a, b: a + b,
+    "number": lambda a, b: a * 3.0,
+    "exp": lambda a, b: a.exp(),
+    "tanh": lambda a, b: a.tanh(),
+    "matmul": lambda a, b: a @ b.T,
+    "max": lambda a, b: a.max(0, keepdim=True)[0] * b,
+    "softmax": lambda a, b: torch.softmax(a, 1),
+    "dropout": lambda a, b: torch.nn.functional.dropout(a, 0.5),
+    "view": lambda a, b: a[1:] * b[:1],
+    "reshape": lambda a, b: a.reshape(-1)[None, :4] * a,
+    "expand": lambda a, b: a[:1].expand(4, 4) * b,
+    "detach": lambda a, b: a.detach() * b,
+    "custom": lambda a, b: Custom.apply(a, b),
+    "checkpoint": lambda a, b: checkpoint(segment, a, b, use_reentrant=False),
+    "nested": lambda a, b: checkpoint(
+        lambda x, y: checkpoint(segment, x, y, use_reentrant=False) * y, a, b, use_reentrant=False
+    ),
+    "reentrant": lambda a, b: checkpoint(segment, a, b, use_reentrant=True),
+}
+WRITES = {
+    "add_": lambda a, b: a.add_(b),
+    "mul_": lambda a, b: a.mul_(b),
+    "relu_": lambda a, b: a.relu_(),
+    "view_": lambda a, b: a[0].mul_(b[0]),
+    "zero_": lambda a, b: a[1].zero_(),
+}
+ENDS = "backward", "retain", "grad", "create_graph", "part", "none"
+
+STEP = st.tuples(
+    st.sampled_from([*OPERATIONS, *OPERATIONS, *WRITES]), st.integers(0, 9), st.integers(0, 9),
+    st.sampled_from(["", "", "", "", "no_grad", *PACKS]),
+)  # fmt: skip
+PROGRAM = st.tuples(st.lists(STEP, min_size=1, max_size=6), st.sampled_from(ENDS), st.booleans())
+
+
+def run(program, look):
+    """Run a program; `look(tensors)` at its hooks and between its statements."""
+    steps, end, hooked = program
+    leaves = [torch.randn(4, 4, requires_grad=True), torch.randn(4, 4), torch.randn(4, 4, requires_grad=True)]
+    made = list(leaves)
+    with_hook = []
+    kept = []  # what was replaced too: a trace counts a graph to its end
+
+    def watched(t):
+        # While a pass with create_graph runs, only the engine reaches the nodes that it makes.
+        if (
+            hooked
+            and end != "create_graph"
+            and t.requires_grad
+            and not t.is_leaf
+            and t.grad_fn not in with_hook
+        ):
+            with_hook.append(t.grad_fn)
+            t.register_hook(lambda g: look(kept))
+        return t
+
+    for name, i, j, how in steps:
+        a, b = made[i % len(made)], made[j % len(made)]
+        if a.shape != (4, 4) or b.shape != (4, 4):
+            a, b = leaves[0], leaves[2]
+        if name == "reentrant" and not (a.requires_grad or b.requires_grad):
+            a = leaves[0]  # it warns otherwise
+        pack = PACKS.get(how)
+        with torch.set_grad_enabled(how != "no_grad"):
+            if name in WRITES:
+                if a.is_leaf and a.requires_grad:
+                    a = a * 1.0
+                    kept.append(a)
+                WRITES[name](a, b)
+                out = a
+            elif pack is not None and how != "no_grad" and name not in ("checkpoint", "nested", "reentrant"):
+                with torch.autograd.graph.saved_tensors_hooks(
+                    pack,
+                    lambda x: (
+                        x
+                        if isinstance(x, torch.Tensor)
+                        else x[1]
+                        if isinstance(x, tuple)
+                        else torch.tensor(x)
+                    ),
+                ):
+                    out = OPERATIONS[name](a, b)
+            else:
+                out = OPERATIONS[name](a, b)
+        out = watched(out)
+        made.append(out)
+        kept.append(out)
+    loss = sum([t.sum() for t in made if t.requires_grad])
+    kept.append(loss)
+    if end == "part":
+        torch.autograd.grad(loss, leaves[0], allow_unused=True)
+    elif end == "grad":
+        torch.autograd.grad(loss, [t for t in leaves if t.requires_grad], allow_unused=True)
+    elif end == "create_graph":
+        wanted = [
+            t for t in leaves if t.requires_grad
+        ]  # all: a gradient that is pruned is a graph that goes at once
+        kept += [
+            g
+            for g in torch.autograd.grad(loss, wanted, create_graph=True, allow_unused=True)
+            if g is not None
+        ]
+    elif end != "none":
+        loss.backward(retain_graph=end == "retain")
+    look(kept)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(PROGRAM)
+def test_a_trace_says_what_the_nodes_hold(program):
+    """At each hook of the pass and at the end, on random programs: views, writes, hooks on saved tensors, checkpoints, create_graph, ..."""
+    found = []
+    torch.manual_seed(0)
+    refused = ""
+    try:
+        with lab.record() as trace:
+            run(program, lambda tensors: found.append(really_held(tensors)))
+    except RuntimeError as error:
+        refused = str(error)
+    if refused:  # a saved value was overwritten, or a reentrant checkpoint met autograd.grad
+        assert "modified by an inplace operation" in refused or "use_reentrant" in refused
+        return
+    c = cost(trace)
+    total = [a + b for a, b in zip(c.held, c.leaves, strict=True)]
+    at = [k for k, e in enumerate(trace, 1) if e["k"] == "hook" and e["stage"] == "tensor"] + [len(trace)]
+    assert [total[k] for k in at] == found
+
+
+# -- the shapes that students are to see -----------------------------------------------------------------
+
+
+def network(x, *weights):
+    """A chain of tanh layers."""
+    for w in weights:
+        x = torch.tanh(x @ w)
+    return (x * x).mean()
+
+
+def weights(n, size=8):
+    return [torch.randn(size, size, requires_grad=True) for _ in range(n)]
+
+
+def turns(curve):
+    """How often a curve changes direction."""
+    steps = [b - a for a, b in pairwise(curve) if a != b]
+    return sum((a > 0) != (b > 0) for a, b in pairwise(steps))
+
+
+def test_it_grows_in_the_forward_pass_and_shrinks_in_the_backward_pass():
+    torch.manual_seed(0)
+    c = lab.cost(network, torch.randn(4, 8), *weights(3))
+    middle = next(k for k, e in enumerate(c.trace, 1) if e["k"] == "backward")
+    assert c.held[: middle + 1] == sorted(c.held[: middle + 1])
+    assert c.held[middle:] == sorted(c.held[middle:], reverse=True)
+    assert c.peak == c.held[middle] == 3 * 4 * 8 * 4
+    assert c.held[-1] == c.leaves[-1] == 0
+    assert [(one.label, one.bytes, one.leaves) for one in c.nodes if one.leaves] == [
+        ("MmBackward0 #2", 128, 256), ("MmBackward0 #3", 128, 256), ("MmBackward0 #1", 0, 128),
+    ]  # fmt: skip
+
+
+def test_it_is_flat_without_recording():
+    def quiet(*inputs):
+        with torch.no_grad():
+            return network(*inputs)
+
+    c = lab.cost(quiet, torch.randn(4, 8), *weights(3))
+    assert set(c.held) == set(c.leaves) == {0}
+    assert c.nodes == []
+    assert "hold nothing" in repr(c)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoints_make_teeth_and_a_lower_peak(reentrant):
+    def saving(x, *ws):
+        for i in range(0, len(ws), 2):
+            x = checkpoint(
+                lambda x, a, b: torch.tanh(torch.tanh(x @ a) @ b), x, *ws[i : i + 2], use_reentrant=reentrant
+            )
+        return (x * x).mean()
+
+    torch.manual_seed(0)
+    x, ws = torch.randn(4, 8, requires_grad=True), weights(6)
+    whole, saved = lab.cost(network, x, *ws), lab.cost(saving, x, *ws)
+    assert saved.peak < whole.peak
+    assert turns(whole.held) == 1
+    assert turns(saved.held) == 1 + 2 * 3  # one tooth for each checkpoint
+    assert saved.held[-1] == 0
+
+
+def test_the_text_has_bytes_steps_and_lines_and_no_times():
+    torch.manual_seed(0)
+    c = lab.cost(network, torch.randn(4, 8), *weights(2))
+    first, head, *rows = repr(c).splitlines()
+    assert first.startswith("Saved values hold at most 256 bytes, at step ")
+    assert first.endswith("In addition, they hold 384 bytes of the program's own tensors, which live anyway.")
+    assert head.split() == [
+        "node",
+        "line",
+        "holds",
+        "of",
+        "the",
+        "program's",
+        "own",
+        "from",
+        "step",
+        "to",
+        "step",
+    ]
+    assert [row.split()[0] for row in rows] == [
+        "MmBackward0",
+        "TanhBackward0",
+        "TanhBackward0",
+        "MulBackward0",
+        "MmBackward0",
+    ]
+    assert " us" not in repr(c)
+    assert c == cost(Trace.from_json(c.trace.to_json()))
+
+
+def test_times_come_from_runs_of_their_own():
+    x, ws = torch.randn(4, 8), weights(2)
+    c = lab.cost(network, x, *ws)
+    before = c.trace.to_json()
+    times = c.times()
+    assert c.trace.to_json() == before
+    assert {c.trace.nodes[n]["name"] for n in times.seconds} == {node["name"] for node in c.trace.nodes}
+    assert all(forward >= 0 and backward > 0 for forward, backward in times.seconds.values())
+    assert repr(times).splitlines()[0].split() == ["node", "forward", "backward"]
+    assert [w.grad is not None for w in ws] == [
+        True,
+        True,
+    ]  # from the recorded run, to which nothing was added
+    assert torch.equal(ws[0].grad, torch.autograd.grad(network(x, *ws), ws[0])[0])
+
+
+def test_times_of_another_program_are_refused():
+    calls = []
+
+    def fickle(x):
+        calls.append(x)
+        return (x.exp() if len(calls) == 1 else x.tanh()).sum()
+
+    c = lab.cost(fickle, torch.ones(2, requires_grad=True))
+    with pytest.raises(ValueError, match="made 2 nodes and the recorded one 2, or others"):
+        c.times()
+    with pytest.raises(RuntimeError, match=r"a trace cannot run again.*lab\.cost\(fn, \*inputs\)"):
+        lab.cost(c.trace).times()
+    with pytest.raises(TypeError, match="takes a trace, a stepper or a function, not int"):
+        lab.cost(3)
+    with pytest.raises(TypeError, match="takes no inputs"):
+        lab.cost(c.trace, 3)
+
+
+def test_it_takes_time_in_proportion_to_the_events():
+    """Three sizes: the instructions for one event do not grow."""
+
+    def chain(n):
+        x = torch.ones(3, requires_grad=True)
+        with lab.record() as trace:
+            y = x
+            for _ in range(n):
+                y = y.exp().tanh() * y
+            y.sum().backward()
+        events = len(trace)
+        begun = time.process_time()
+        for _ in range(3):
+            cost(trace)
+        return (time.process_time() - begun) / events
+
+    chain(50)
+    small, middle, large = chain(100), chain(400), chain(1600)
+    assert large < 3 * min(small, middle)
+
+
+def test_pytorchs_traces_have_it_as_far_as_pytorch_tells():
+    pytest.importorskip("torch")
+    import torch as real
+
+    def program(x, w):
+        h = real.tanh(x @ w)
+        return (h * h).mean()
+
+    x, w = real.ones(2, 3), real.ones(3, 4, requires_grad=True)
+    with lab.record_torch() as trace:
+        program(x, w).backward()
+    c = cost(trace)
+    ours = lab.cost(
+        lambda x, w: ((h := torch.tanh(x @ w)) * h).mean(),
+        torch.ones(2, 3),
+        torch.ones(3, 4, requires_grad=True),
+    )
+    assert (c.peak, max(c.leaves), c.held[-1]) == (ours.peak, max(ours.leaves), 0)

@@ -81,7 +81,7 @@ def test_every_option_of_grade_is_one():
         [sys.executable, "-m", "autograd_lab", "grade", "--help"], capture_output=True, text=True, check=True, cwd=ROOT
     ).stdout  # fmt: skip
     options = {option for script in scripts() for option in re.findall(r"options\+=\((--\w+)", script)}
-    assert len(options) == 3
+    assert len(options) == 4
     assert all(option in known for option in options)
 
 
@@ -139,11 +139,12 @@ def test_what_a_caller_says_reaches_the_command(tmp_path):
         (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
         (tmp_path / name).chmod(0o755)
     said = {
-        "": "grade|the work|--out|results|",
-        "2026-11-20 18:00+01:00\n05=2026-11-27\n": "grade|the work|--out|results|--due|2026-11-20 18:00+01:00|--due|05=2026-11-27|",
-    }
-    for due, words in said.items():
-        env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SUBMISSIONS": "the work", "ROSTER": "", "NOTEBOOKS": "", "DUE": due}  # fmt: skip
+        ("", ""): "grade|the work|--out|results|",
+        ("2026-11-20 18:00+01:00\n05=2026-11-27\n", "two words"):
+            "grade|the work|--out|results|--variants|two words|--due|2026-11-20 18:00+01:00|--due|05=2026-11-27|",
+    }  # fmt: skip
+    for (due, word), words in said.items():
+        env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SUBMISSIONS": "the work", "ROSTER": "", "NOTEBOOKS": "", "DUE": due, "VARIANTS": word}  # fmt: skip
         command = ["bash", "-e", "-c", step_of("grade", "Grade")]
         ran = subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True, text=True)
         assert ran.stdout == words

@@ -1028,9 +1028,14 @@ def _say_done(
     if late:
         say(f"{late} submission{'s are' if late > 1 else ' is'} late.")
     odd = sum(1 for entry in entries if any(note.startswith(variants.MARK) for note in entry.notes))
-    if odd:
+    if odd and book.setting("variants"):
         say(
             f"{odd} submission{'s are' if odd > 1 else ' is'} not the copy that the student got: see who needs a look, in the report."
+        )
+    elif odd:
+        say(
+            f"{odd} submission{'s have' if odd > 1 else ' has'} numbers of {'their' if odd > 1 else 'its'} own, and the word for them is not "
+            "known, so the course's count: --variants WORD."
         )
     if mended:
         say(f"{mended} submission{'s have' if mended > 1 else ' has'} notes: see submissions.csv.")

@@ -177,12 +177,18 @@ def test_one_mistake_is_one_whatever_its_numbers(desk, handed):
         assert report.slips(book.entries(), known) == []
 
 
-def test_another_word_scores_again_without_running(desk, handed):
+def test_another_word_scores_again_without_running(desk, handed, capsys):
     desk(handed, "--variants", WORD)
     rows, ran, _ = desk(handed, "--variants", "roses")
     assert ran == []
     assert {row["status"] for row in rows.values()} == {"wrong"}
+    capsys.readouterr()
     rows, ran, out = desk(handed, "--variants", "")
+    said = capsys.readouterr().out
+    assert (
+        "7 submissions have numbers of their own, and the word for them is not known, so the course's count"
+        in said
+    )
     assert ran == []
     assert rows["zoe"]["status"] == "passed"
     assert rows["ada"]["status"] == "wrong"

@@ -22,6 +22,7 @@ def main():
         "bank": lambda: told.bank(anew()),
         "calls": lambda: told.calls(anew()),
         "integers": lambda: told.integers(anew()),
+        "variants": lambda: anew() and told.variants(),
         "threads": threads,
         "notebooks": notebooks,
     }

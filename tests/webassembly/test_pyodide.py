@@ -80,6 +80,10 @@ def test_the_types_are_the_same(inside, part):
     assert {name: [here[name], there[name]] for name in here if here[name] != there[name]} == {}
 
 
+def test_a_students_own_numbers_are_those_that_the_grader_derives(inside):
+    assert inside("variants") == told.variants()
+
+
 def test_nothing_needs_a_thread(inside):
     assert inside("threads") == {"deep": [2.0, "RecursionError"], "stopped": [True, True], "result": 7}
 

@@ -99,6 +99,19 @@ i.new_tensor([1, 2]); i.new_full((2,), 3); i.new_zeros(2); torch.linalg.matrix_r
 """Programs in which Python's integers, positions and counts become tensors, or are used as positions; x is 1-d, i its positions."""
 
 
+def variants(seeds=(0, 1, 123_456_789)):
+    """{item that varies: its question, answers and hints with the numbers of these seeds}: a browser's must be the grader's."""
+    from autograd_lab.course import items, variants
+
+    told = {}
+    for item in (item for item in items.shipped().values() if item.variant):
+        own = [variants.of(item, seed) for seed in seeds]
+        told[item.id] = [
+            [one.question, one.expected, one.hints, [w.answer for w in one.wrong]] for one in own
+        ]
+    return told
+
+
 def integers(torch):
     """{program: its result, with the types of the tensors in it}."""
     import numpy as np

@@ -102,7 +102,10 @@ def traits(stepper: OnPage) -> dict[str, Any]:
 
     stepper.before_keeping()
     own = set(stepper.traits(sync=True)) - set(AnyWidget.class_traits(sync=True))
-    kept = {name: getattr(stepper, name) for name in sorted(own - {"_esm", "_css", "_anywidget_id"})}
+    kept = {
+        name: getattr(stepper, name)
+        for name in sorted(own - {"_esm", "_css", "_anywidget_id", "_can_measure", "_measure", "_measured"})
+    }
     return kept | {"_kernel": False}
 
 

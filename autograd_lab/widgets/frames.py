@@ -21,6 +21,7 @@ once.
     scale     the powers of ten at both ends of that scale; none if no gradient was sent
     say       the narration: [template, part, part, ...] as numbers into `strings`
     panels    what the rule panel shows for a node, over time
+    cost      what saved values hold (see costs.py)
     queue     the ready queue: a timeline of its length, and one for each of the first nodes
     engine    the engine's source, if this engine ran (see engine_source.py); if so, of its variables:
     hand      the node in hand, over time
@@ -49,6 +50,7 @@ from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import engine_source
+from .costs import costs
 from .curves import curves, trained, turns
 from .details import details
 from .groups import BACKWARD, OPTIMIZER, bundled, folded, opened, visible
@@ -244,6 +246,7 @@ class Film:
             "sums": sums,
             "stops": [k for k, e in enumerate(trace.events, 1) if e["k"] in STOPS],
             "sources": self._sources(),
+            "cost": costs(trace),
             "curves": curves(trace),
             "turns": turns(trace),
             "captions": CAPTIONS,

@@ -160,6 +160,9 @@ class Rerun(traitlets.HasTraits):
     _edit = traitlets.Dict().tag(sync=True)
     _edit_answer = traitlets.Dict().tag(sync=True)
     _kernel = traitlets.Bool(True, help="whether somebody answers; an export says no").tag(sync=True)
+    _can_measure = traitlets.Bool(False, help="whether there is a function to measure").tag(sync=True)
+    _measure = traitlets.Int(0, help="how often times were asked for").tag(sync=True)
+    _measured = traitlets.Dict(help="the answer, which no export keeps").tag(sync=True)
     run: Run | None = None
 
     def edit(self, name: str, value: Any) -> Any:
@@ -210,6 +213,21 @@ class Rerun(traitlets.HasTraits):
             text, before = (_text(x.tolist()) for x in (now, first))
             found.append({"t": t, "name": name, "text": text, "changed": text != before})
         self._inputs = found
+
+    @traitlets.observe("_measure")
+    def _on_measure(self, change: Record) -> None:
+        """The button "Measure times" was pressed."""
+        from autograd_lab.tracing.timing import timed
+
+        answer: Record = {"n": change["new"]}
+        try:
+            found = timed(self.trace, self._need_run().unrecorded)
+            answer["times"] = [[n, *pair] for n, pair in found.items()]
+        except (ValueError, RuntimeError) as error:
+            answer["error"] = str(error)
+        except Exception as error:  # whatever the user's function raises is shown beside the button
+            answer["error"] = f"The function raises {type(error).__name__}: {error}"
+        self._measured = answer
 
     @traitlets.observe("_edit")
     def _on_edit(self, change: Record) -> None:

@@ -77,7 +77,9 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             self.is_complete = False
             head, steps = first
             shown = {"_film": encode(film(head) | {"coming": steps}), "_still": ""}
-        super().__init__(position=position, **shown, **{"level": levels.now(), **traits})
+        super().__init__(
+            position=position, _can_measure=run is not None, **shown, **{"level": levels.now(), **traits}
+        )
         if first is None:
             self._open_quiz(predict, mode)
             if run is not None:

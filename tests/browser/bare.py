@@ -23,8 +23,8 @@ class Bare:
         front = front_end().replace("export default", "const widget =")
         self.page.set_content(
             f'<!doctype html><style>{style()}</style><body data-jp-theme-light="{self.theme}"><div id="root"></div>'
-            f"<script type=module>{front}\nconst data = {json.dumps(data, default=str)};\nwindow.data = data;\n"
-            "await widget.render({ model: { get: (k) => data[k], set: (k, v) => { data[k] = v; }, on() {}, off() {}, save_changes() {}, send() {} },"
+            f"<script type=module>{front}\nconst data = {json.dumps(data, default=str)};\nwindow.data = data;\nwindow.heard = {{}};\n"
+            "await widget.render({ model: { get: (k) => data[k], set: (k, v) => { data[k] = v; }, on: (k, f) => { (heard[k] ??= []).push(f); }, off() {}, save_changes() {}, send() {} },"
             ' el: document.getElementById("root") });</script>'
         )
         self.page.wait_for_selector(".agl-say")

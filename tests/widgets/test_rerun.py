@@ -171,3 +171,38 @@ def test_a_recording_cannot_run_again():
 def test_an_export_says_that_it_has_no_kernel(tmp_path):
     lab.step(square, leaf(2.0)).save_html(tmp_path / "s.html")
     assert '"_kernel":false' in (tmp_path / "s.html").read_text(encoding="utf-8")
+
+
+def test_times_are_measured_when_the_page_asks_and_kept_nowhere():
+    from autograd_lab.widgets.export import traits
+
+    def fn(x):
+        return (x.exp() * x).sum()
+
+    s = lab.step(fn, torch.ones(2, requires_grad=True))
+    before = s.to_text(), s.trace.to_json(), s._film
+    assert s._can_measure
+    assert s._measured == {}
+    s._measure = 1
+    assert s._measured["n"] == 1
+    assert len(s._measured["times"]) == len(s.trace.nodes)
+    assert all(forward >= 0 < backward for _, forward, backward in s._measured["times"])
+    assert (s.to_text(), s.trace.to_json(), s._film) == before
+    assert not {"_measured", "_measure"} & set(traits(s))
+    assert not lab.step(s.trace)._can_measure
+
+
+def test_what_the_function_raises_is_said_beside_the_button():
+    calls = []
+
+    def fn(x):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyError("only once")
+        return x.exp().sum()
+
+    s = lab.step(fn, torch.ones(2, requires_grad=True))
+    s._measure = 1
+    assert s._measured == {"n": 1, "error": "The function raises KeyError: 'only once'"}
+    s._measure = 2
+    assert s._measured["n"] == 2

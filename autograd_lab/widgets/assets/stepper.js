@@ -3,6 +3,7 @@
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { Room } from "./classroom.js";
 import { showCompare } from "./compare.js";
+import { Cost } from "./cost.js";
 import { Curves } from "./curves.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Editor } from "./edit.js";
@@ -25,6 +26,7 @@ class Stage {
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.wanted = model.get("position") > this.k ? model.get("position") : null; // a step that is still on its way
     this.level = new Level(this);
+    this.cost = new Cost(this);
     this.graph = new Graph(this);
     this.editor = new Editor(this);
     this.panels = new Panels(this);
@@ -57,7 +59,7 @@ class Stage {
     this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.level.select, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
     if (this.curves) this.graph.root.append(this.curves.root);
     this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
-      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.narration, h("div", { class: "agl-dock" }, this.quiz.root, this.controls()),
+      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root, this.cost.root), this.editor.message, this.narration, h("div", { class: "agl-dock" }, this.quiz.root, this.controls()),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
     this.root = h("div", { class: "agl-root" }, this.frame);
   }
@@ -65,14 +67,17 @@ class Stage {
   // ---- views beside the graph: the table, reasons on boxes ---------------------------------------------------
 
   tabs() {
-    this.views = Object.fromEntries(["Graph", "Table"].map((name) => [name, h("button", focusable({ type: "button", role: "tab", class: "agl-tab", onclick: () => this.view(name) }), name)]));
+    this.views = Object.fromEntries(["Graph", "Table", "Cost"].map((name) => [name, h("button", focusable({ type: "button", role: "tab", class: "agl-tab", onclick: () => this.view(name) }), name)]));
     this.view("Graph");
     return h("span", { class: "agl-tabs", role: "tablist", "aria-label": "View" }, ...Object.values(this.views));
   }
 
   view(name) {
-    const table = name === "Table";
+    const table = name === "Table", cost = name === "Cost";
     for (const [key, tab] of Object.entries(this.views)) tab.setAttribute("aria-selected", String(key === name));
+    this.frame?.toggleAttribute("data-cost", cost); // bars at the nodes
+    this.cost.root.hidden = !cost;
+    this.panels.root.hidden = cost;
     this.table.root.hidden = !table;
     this.graph.root.hidden = this.graph.lens.hidden = table;
     if (this.narration.isConnected) this.resize();
@@ -83,7 +88,8 @@ class Stage {
     const { name } = this.level, simple = name === "simple", { panels } = this;
     this.level.select.value = name;
     this.frame.setAttribute("data-level", name);
-    if (simple) this.view("Graph");
+    this.views.Cost.hidden = !this.level.has("saved");
+    if (simple || (this.views.Cost.hidden && this.cost.active)) this.view("Graph");
     this.by.value = simple ? "node" : this.model.get("by") ?? "event";
     panels.relevel(simple);
     if (this.root.isConnected) this.resize();
@@ -243,6 +249,7 @@ class Stage {
     }
     this.panels.show(p);
     this.table.show();
+    this.cost.show();
     this.curves?.show(k);
   }
 
@@ -264,7 +271,7 @@ class Stage {
     clearInterval(this.playing);
     clearTimeout(this.saving);
     this.graph.close();
-    for (const part of [this.quiz, this.presenter, this.editor, this.level]) part.close();
+    for (const part of [this.quiz, this.presenter, this.editor, this.level, this.cost]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
     return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };

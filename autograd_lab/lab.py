@@ -188,6 +188,21 @@ def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
     return widgets.compare_static(fn, *inputs, **kwargs)
 
 
+def practice(notebook: str, seed: int | None = None) -> Any:
+    """Ever new small questions of a notebook's kind: `lab.practice("04")`. They get harder after right answers, and easier after wrong ones.
+
+    notebook   its number in quotes, "00" to "10" or "12"
+    seed       a whole number: the same questions again, for the same answers. Without it they are new ones
+
+    A notebook shows a card. Elsewhere the question is text, and `.answer(...)` gives the verdict: a known mistake is named as
+    `lab.check` names it. `.show_me()` tells the answer, `.step()` opens the stepper on the last program. Raises ValueError for a notebook
+    without practice, TypeError for a number without quotes.
+    """
+    from .course.practice import practice as begin
+
+    return begin(notebook, seed)
+
+
 def stand_in() -> Any:
     """Make `import torch` import autograd_lab from now on, so that a program written for PyTorch runs unchanged (see world/standin.py).
 
@@ -253,7 +268,7 @@ def statement(item_id: str) -> Any:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "compare_static", "cost", "draw", "expect", "fast", "graph", "hint", "level", "narrate", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "cost", "draw", "expect", "fast", "graph", "hint", "level", "narrate", "practice", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "source", "stand_in", "state", "statement", "step", "step_code", "variant", "why", "wrong_order",
 ]  # fmt: skip
 

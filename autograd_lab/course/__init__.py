@@ -3,6 +3,7 @@
     expect.py    `with lab.expect(RuntimeError, "second time"):` a cell that must raise
     reveal.py    `lab.reveal(prediction, truth, "04.b")`: a prediction first, then the answer, and what the prediction tells
     foreseen.py  the answers that are foreseen, and what is said to them, from predictions/
+    practice/    `lab.practice("04")`: small questions without end
     feedback.py  `lab.check("04.2", answer)`: passed, wrong and why, or not attempted; `lab.hint`
     scores.py    `lab.progress()`: the points so far, and what is next
     contents.py  numbers, titles and files of the notebooks

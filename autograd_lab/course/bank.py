@@ -9,6 +9,7 @@ work. It must earn nothing: each probe must check something that only the work a
     python -m autograd_lab.course.bank [solutions/04_*.py ...]
     python -m autograd_lab.course.bank --times          how long lab.check takes on every answer of the bank
     python -m autograd_lab.course.bank --variants       every item that varies, with the numbers of 1,000 seeds
+    python -m autograd_lab.course.bank --practice       every kind of question of lab.practice, over 1,000 seeds
 """
 
 from __future__ import annotations
@@ -257,10 +258,21 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("sources", nargs="*", type=Path, help="solutions/*.py (default: all)")
     parser.add_argument("--times", action="store_true", help="print how long lab.check takes instead")
     parser.add_argument("--variants", action="store_true", help="prove the items that vary instead")
+    parser.add_argument("--practice", action="store_true", help="prove lab.practice instead")
     parser.add_argument(
-        "--seeds", type=int, default=1000, metavar="N", help="of each variant (default: %(default)s)"
+        "--seeds",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="of each variant, and of practice (default: %(default)s)",
     )
     options = parser.parse_args(argv)
+    if options.practice:
+        from .practice import proof
+
+        tried = list(proof.rows(options.seeds))
+        print(proof.table(tried))
+        return 0 if all(row.holds for row in tried) else 1
     sources = options.sources or sorted(Path("solutions").glob("*.py"))
     if options.variants:
         print(f"{'item':<7}{'seeds':>7}{'wrong':>7}{'different':>11}")

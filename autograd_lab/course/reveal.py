@@ -70,14 +70,14 @@ def reveal(prediction: Any, truth: Any, ask: str = "") -> Revealed:
 
 def judged(prediction: Any, truth: Any, ask: str = "") -> dict[str, Any]:
     """The card as plain data: for each part its verdict, what was said, what it is, and what is said to every answer."""
-    asked = question(ask) if ask else None
-    parts = _split(prediction, truth, asked.parts if asked else [])
+    known = question(ask) if ask else None
+    parts = _split(prediction, truth, known.parts if known else [])
     answered = not any(open_(said) for _, said, _ in parts)
     return {
         "answered": answered,
-        "more": bool(asked and asked.more),
-        "after": [*asked.after] if asked else [],
-        "parts": [_part(part, said, is_, answered) for part, said, is_ in parts],
+        "more": bool(known and known.more),
+        "after": [*known.after] if known else [],
+        "parts": [asked(part, said, is_, answered) for part, said, is_ in parts],
     }
 
 
@@ -94,7 +94,8 @@ def _split(prediction: Any, truth: Any, parts: list[Part]) -> list[tuple[Part, A
     return [(parts[0] if parts else Part("", False, []), prediction, truth)]
 
 
-def _part(part: Part, said: Any, is_: Any, answered: bool) -> dict[str, Any]:
+def asked(part: Part, said: Any, is_: Any, answered: bool) -> dict[str, Any]:
+    """One part of a card: its verdict, if it is answered, and what it needs to give one."""
     said, is_ = plain(said), plain(is_)
     right, why = judge(part, said, is_)
     verdict = {"said": show(said), "right": right, "why": why} if answered else {}

@@ -17,6 +17,8 @@ STEPPER = "application/vnd.autograd-lab.stepper+json"
 """What a page makes a stepper of: {"traits", "still", "label"}."""
 CARD = "application/vnd.autograd-lab.card+json"
 """An open question: {"ask", "html"}."""
+PRACTICE = "application/vnd.autograd-lab.practice+json"
+"""Practice with its questions packed: {"html"}."""
 SEAL = "application/vnd.autograd-lab.seal+json"
 """From here on the outputs of a cell are for those who have answered the question {"ask"} ..."""
 OPEN = "application/vnd.autograd-lab.open+json"
@@ -51,6 +53,7 @@ def begin(lab: Any) -> None:
         shell.events.register("pre_run_cell", lambda _: _sealed.clear())
         shell.ast_transformers.append(_Ends())
     lab.reveal = ask
+    lab.practice = practice
     setattr(Shown, "_ipython_display_", show_data)  # noqa: B010  # mypy refuses to assign to a method
 
 
@@ -124,3 +127,25 @@ def ask(prediction: Any, truth: Any, ask: str = "") -> Revealed:
     html = guess.html(card, MORE if card["more"] else HOW, front=False)
     display({CARD: {"ask": ask, "html": html.split("<script>")[0]}, "text/plain": ""}, raw=True)
     return Revealed(True) if card["answered"] else Answered(ask)
+
+
+class Practiced:
+    """What `practice` returns here. A page shows nothing for it: the card is there."""
+
+    def _ipython_display_(self) -> None:
+        pass
+
+
+def practice(notebook: str, seed: int | None = None) -> Practiced:
+    """Show the card of `lab.practice` with a pack of questions. Raises TypeError without a seed: a page is the same bytes every time."""
+    from IPython.display import display
+
+    from autograd_lab.course.practice import practice as begin
+    from autograd_lab.course.practice.pack import packed
+    from autograd_lab.widgets.practice import on_page
+
+    if seed is None:
+        raise TypeError(f"a page needs the same questions every time: lab.practice({notebook!r}, seed=...)")
+    begun = begin(notebook, seed)
+    display({PRACTICE: {"html": on_page(begun, packed(begun))}, "text/plain": ""}, raw=True)
+    return Practiced()

@@ -29,10 +29,10 @@ from autograd_lab.course import build as course
 from autograd_lab.course import contents
 from autograd_lab.course.resources import students_name
 from autograd_lab.course.student import INSTRUCTOR, without_asserts
-from autograd_lab.widgets import front, guess
+from autograd_lab.widgets import front
 
 from . import live, rulebook, tex
-from .in_kernel import CARD, OPEN, SEAL, STEPPER
+from .in_kernel import CARD, OPEN, PRACTICE, SEAL, STEPPER
 from .options import Options
 from .pages import ASSETS, CannotBuildError, Site
 
@@ -68,14 +68,15 @@ def add_pages(site: Site, notebooks: dict[Path, str]) -> None:
 
 def add_front_end(site: Site) -> None:
     """Put the scripts and styles of these pages into the site: the cards of questions are those of the notebooks."""
-    site.add(
-        "assets/reading.js",
-        f"{(guess.ASSETS / 'guess.js').read_text(encoding='utf-8')}\n{(ASSETS / 'reading.js').read_text(encoding='utf-8')}",
-    )
-    site.add(
-        "assets/reading.css",
-        f"{(front.ASSETS / 'guess.css').read_text(encoding='utf-8')}{(ASSETS / 'reading.css').read_text(encoding='utf-8')}",
-    )
+    scripts = [
+        (front.ASSETS / "guess.js").read_text(encoding="utf-8"),
+        front.joined(("host.js", "practice.js")),
+    ]
+    scripts.append((ASSETS / "reading.js").read_text(encoding="utf-8"))
+    styles = [(front.ASSETS / name).read_text(encoding="utf-8") for name in ("guess.css", "practice.css")]
+    styles.append((ASSETS / "reading.css").read_text(encoding="utf-8"))
+    site.add("assets/reading.js", "\n".join(scripts))
+    site.add("assets/reading.css", "".join(styles))
 
 
 # --- a notebook that has run ------------------------------------------------------------------------------------------------
@@ -170,6 +171,8 @@ def as_html(site: Site, at: str, cell: Any, pictures: list[str]) -> Iterator[Any
             yield _html(
                 f'<div class="book-card" id="{card_id(ask)}" data-ask="{ask}">{data[CARD]["html"]}</div>'
             )
+        elif PRACTICE in data:
+            yield _html(data[PRACTICE]["html"])
         elif STEPPER in data:
             shown = data[STEPPER]
             yield _html(live.placed(site, at, shown["traits"], shown["still"], shown["label"]))

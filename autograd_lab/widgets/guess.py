@@ -45,21 +45,21 @@ def html(card: dict[str, Any], words: str, front: bool = True) -> str:
 
 
 def _after(card: dict[str, Any]) -> str:
-    return "".join(f"<p>{_marked(words)}</p>" for words in card["after"])
+    return "".join(f"<p>{marked(words)}</p>" for words in card["after"])
 
 
 def _open(part: dict[str, Any]) -> str:
     offered = " \u00b7 ".join(f"<code>{escape(answer)}</code>" for answer, _ in part["answers"])
-    return f'<div class="agl-guess-part" data-v="open"><b>{_marked(part["label"])}</b> {offered if part["offered"] else ""}</div>'
+    return f'<div class="agl-guess-part" data-v="open"><b>{marked(part["label"])}</b> {offered if part["offered"] else ""}</div>'
 
 
 def _answered(part: dict[str, Any], labelled: bool) -> str:
     verdict = "right" if part["right"] else "wrong"
     said, truth = part["said"].strip("'"), part["truth"].strip("'")
     mark, told = ("\u2713", ", and it is") if part["right"] else ("\u2717", ". It is")
-    you = f"{_marked(part['label'])}: you" if labelled else "You"
+    you = f"{marked(part['label'])}: you" if labelled else "You"
     others = [
-        f"<dt><code>{escape(answer)}</code></dt><dd>{_marked(why)}</dd>"
+        f"<dt><code>{escape(answer)}</code></dt><dd>{marked(why)}</dd>"
         for answer, why in part["answers"]
         if part["offered"] and answer not in (said, truth)
     ]
@@ -68,11 +68,11 @@ def _answered(part: dict[str, Any], labelled: bool) -> str:
     )
     return (
         f'<div class="agl-guess-part" data-v="{verdict}"><p><b class="agl-guess-mark">{mark}</b> {you} said <b>{escape(said)}</b>'
-        f"{told} <b>{escape(truth)}</b>.</p><p>{_marked(part['why'])}</p>{more}</div>"
+        f"{told} <b>{escape(truth)}</b>.</p><p>{marked(part['why'])}</p>{more}</div>"
     )
 
 
-def _marked(words: str) -> str:
+def marked(words: str) -> str:
     """HTML of a sentence: `code`, **bold** and *italic* as in Markdown."""
     pieces = re.split(r"`([^`]+)`", escape(words, quote=False))
     pieces[1::2] = [f"<code>{code}</code>" for code in pieces[1::2]]
@@ -83,14 +83,16 @@ def _marked(words: str) -> str:
 
 def _sealed(card: dict[str, Any]) -> str:
     """What the script needs, so that nobody reads it by accident."""
-    parts = [
-        {"said": [[answer, _marked(why)] for answer, why in part["answers"]], "truth": part["key"], "within": part["within"], "why": _marked(part["default"])}
-        for part in card["parts"]
-    ]  # fmt: skip
-    sealed = {"parts": parts, "after": _after(card)}
+    sealed = {"parts": [*map(sealed_part, card["parts"])], "after": _after(card)}
     return base64.b64encode(json.dumps(sealed, separators=(",", ":"), ensure_ascii=False).encode()).decode(
         "ascii"
     )
+
+
+def sealed_part(part: dict[str, Any]) -> dict[str, Any]:
+    """What the script needs to judge an answer to a part."""
+    said = [[answer, marked(why)] for answer, why in part["answers"]]
+    return {"said": said, "truth": part["key"], "within": part["within"], "why": marked(part["default"])}
 
 
 @cache

@@ -23,26 +23,17 @@ from .export import destination, page
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-class Shown(traitlets.HasTraits):
-    """What a widget needs to be displayed, saved and embedded; it says itself how it looks still and as text."""
+class Displayed(traitlets.HasTraits):
+    """What a widget needs to be displayed; it says itself how it looks still and as text."""
 
     _still = traitlets.Unicode(help="which still picture it replaces").tag(sync=True)
-
-    @property
-    def heading(self) -> str:
-        """The title of a saved page, or ''."""
-        raise NotImplementedError
-
-    def summary(self) -> str:
-        """One line that says what is shown."""
-        raise NotImplementedError
 
     def to_text(self) -> str:
         """What is shown, as lines of text."""
         raise NotImplementedError
 
-    def still(self, note: str = "", beside_widget: bool = False) -> str:
-        """What is shown, as HTML that neither moves nor needs anything; see widgets/still.py."""
+    def to_html(self) -> str:
+        """The still form, as it stands before the widget in a notebook; sanitizing leaves it alone."""
         raise NotImplementedError
 
     def open(self) -> None:
@@ -57,31 +48,6 @@ class Shown(traitlets.HasTraits):
 
     def complete(self) -> None:
         """Send the browser what it does not have yet."""
-
-    def before_keeping(self) -> None:
-        """Load what a page without a kernel could not ask for later."""
-
-    def to_html(self) -> str:
-        """The still form, as it stands before the widget in a notebook; sanitizing leaves it alone."""
-        return self.still(". Run the cell to step through them.", beside_widget=True)
-
-    def save_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:
-        """Write a web page that steps with no kernel and no network; what the file held before is replaced.
-
-        It begins at the step that is shown now. `title` is the page's heading, if not the trace's. The theme is the
-        reader's choice (light or dark). Raises ValueError if `path` does not end in .html or .htm, FileNotFoundError
-        if its folder does not exist.
-        """
-        save_html(path, self, title=title)
-
-    def embed(self, height: int = 640) -> Embedded:
-        """The same as a page inside the page, `height` pixels high, that needs no kernel.
-
-        As the last expression of a cell it is stored in the notebook and steps when that is opened again, in what
-        nbconvert makes of it, and offline. A notebook from somebody else shows the still form until it is trusted
-        ("Trust Notebook").
-        """
-        return Embedded(self, height)
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         from IPython.core.getipython import get_ipython
@@ -115,6 +81,48 @@ class Shown(traitlets.HasTraits):
             return {}
         view = super()._repr_mimebundle_(**kwargs)
         return {} if view is None else view[0]
+
+
+class Shown(Displayed):
+    """What a widget needs to be displayed, saved and embedded."""
+
+    @property
+    def heading(self) -> str:
+        """The title of a saved page, or ''."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """One line that says what is shown."""
+        raise NotImplementedError
+
+    def still(self, note: str = "", beside_widget: bool = False) -> str:
+        """What is shown, as HTML that neither moves nor needs anything; see widgets/still.py."""
+        raise NotImplementedError
+
+    def before_keeping(self) -> None:
+        """Load what a page without a kernel could not ask for later."""
+
+    def to_html(self) -> str:
+        """The still form, as it stands before the widget in a notebook; sanitizing leaves it alone."""
+        return self.still(". Run the cell to step through them.", beside_widget=True)
+
+    def save_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Write a web page that steps with no kernel and no network; what the file held before is replaced.
+
+        It begins at the step that is shown now. `title` is the page's heading, if not the trace's. The theme is the
+        reader's choice (light or dark). Raises ValueError if `path` does not end in .html or .htm, FileNotFoundError
+        if its folder does not exist.
+        """
+        save_html(path, self, title=title)
+
+    def embed(self, height: int = 640) -> Embedded:
+        """The same as a page inside the page, `height` pixels high, that needs no kernel.
+
+        As the last expression of a cell it is stored in the notebook and steps when that is opened again, in what
+        nbconvert makes of it, and offline. A notebook from somebody else shows the still form until it is trusted
+        ("Trust Notebook").
+        """
+        return Embedded(self, height)
 
 
 class Embedded:

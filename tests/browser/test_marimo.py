@@ -43,12 +43,15 @@ CELLS = {
     "compare": ('lab.compare(trace, trace, ("this one", "that one"))', "that one"),
     "compare_static": ("lab.compare_static(lambda a: (a * a).sum(), w)", "Define by run"),
     "step_code": ("lab.step_code(softmax, x)", "[aria-label='Stepper of your code']"),
+    "practice": ('lab.practice("04", seed=7)', "[aria-label='Practice 04']"),
     "progress": ("lab.progress()", "Start here"),
     "classroom": ('lab.classroom("M06")', "[aria-label='Question M06']"),
     "classroom, all": ("lab.classroom()", "what students may believe"),
     "source": ("lab.source(y)", "class MulBackward0(Rule):"),
     "expect": ('with lab.expect(ZeroDivisionError, "zero"):\n    1 / 0', "ZeroDivisionError: division by zero"),
     "graph": ("lab.graph(loss)", "MultiDiGraph"),
+    "statement": ('lab.statement("04.1")', "In each graph"),
+    "cost": ("lab.cost(trace)", "Saved values hold at most 4 bytes"),
     "narrate": ("lab.narrate(trace, 3)", "It leaves the node MulBackward0"),
     "state": ("lab.state(trace, 3)", "State(k=3"),
     "wrong_order": ("lab.wrong_order(lambda: w * w)", "visit-once: a faulty engine"),
@@ -56,7 +59,18 @@ CELLS = {
 }  # fmt: skip
 """{what is shown: the cell, and a text or element of what it shows}"""
 
-SHOWS_NOTHING = {"Trace", "Why", "fast", "record", "record_torch", "save_html", "scope", "stand_in"}
+SHOWS_NOTHING = {
+    "Trace",
+    "Why",
+    "fast",
+    "level",
+    "record",
+    "record_torch",
+    "save_html",
+    "scope",
+    "stand_in",
+    "variant",
+}
 """Names of `lab` that return or write something to be used elsewhere."""
 
 
@@ -157,6 +171,13 @@ def test_an_answer_can_be_clicked_in_the_card(page):
     card = page.locator(".agl-guess").first
     card.get_by_role("button", name="96").click()
     expect(card.get_by_role("status")).to_contain_text("You said 96, and it is 96.")
+
+
+def test_python_sends_the_next_question(page):
+    card = page.get_by_role("group", name="Practice 04")
+    card.get_by_role("button", name="Show me").click()
+    card.get_by_role("button", name="Next question").click()
+    expect(card.get_by_text("0 of 1 right")).to_be_visible()
 
 
 def test_the_failed_case_opens_below_the_verdict(page):

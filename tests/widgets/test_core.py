@@ -117,6 +117,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         "own.js",  # of lab.step_code, whose bundle is its own
         "opener.js",  # a widget of its own
         "guess.js",  # in the cards of lab.reveal
+        "practice.js",  # of lab.practice
     }
     assert len(str(Stepper._esm).encode()) <= 96 * 1024  # every stepper of a notebook sends it anew
 

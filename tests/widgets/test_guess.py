@@ -69,9 +69,9 @@ def test_what_is_said_afterwards_comes_with_the_answer():
 
 
 def test_marks_of_markdown_are_read():
-    assert guess._marked("**Two** of `a * b * c`, *not* <one>") == (
+    assert guess.marked("**Two** of `a * b * c`, *not* <one>") == (
         "<b>Two</b> of <code>a * b * c</code>, <i>not</i> &lt;one&gt;"
     )
     for _, card in every_open_card():
         for words in card["after"]:
-            assert "*" not in re.sub(r"<code>.*?</code>", "", guess._marked(words))
+            assert "*" not in re.sub(r"<code>.*?</code>", "", guess.marked(words))

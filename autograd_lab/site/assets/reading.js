@@ -1,4 +1,4 @@
-// The end of the module assets/reading.js; before it stands assets/guess.js of the widgets, which opens the cards of questions.
+// The end of the module assets/reading.js; before it stand assets/guess.js of the widgets, which opens the cards of questions, and practice.js.
 // When a question is answered, what was sealed for its answer opens.
 import { openAll } from "./stepper.js";
 
@@ -13,6 +13,15 @@ function open(card) {
     place.removeAttribute("data-sealed");
     openAll(place);
   }
+}
+
+for (const place of document.querySelectorAll(".book-practice")) {
+  const { pack, name, note } = place.dataset;
+  unpacked(pack).then((levels) => {
+    const root = document.createElement("div");
+    place.replaceChildren(root);
+    practice(root, fromPack(levels), { name, note });
+  });
 }
 
 for (const card of document.querySelectorAll(".book-card")) {

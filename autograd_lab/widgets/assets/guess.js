@@ -69,6 +69,11 @@
       event.preventDefault();
     };
     place.replaceChildren(label, controls, verdict);
+    return () => { // show what is right
+      place.dataset.v = "shown";
+      verdict.replaceChildren(make("p", {}, "It is ", make("b", {}, part.truth), "."), make("p", { innerHTML: part.why }));
+      told();
+    };
   };
   const open = (card) => {
     const { parts, after } = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(card.dataset.sealed), (c) => c.charCodeAt(0))));
@@ -82,7 +87,7 @@
     };
     places.forEach((place, i) => wait(place, parts[i], told));
   };
-  window.aglGuess = () => document.querySelectorAll(".agl-guess[data-sealed]").forEach(open);
+  window.aglGuess = Object.assign(() => document.querySelectorAll(".agl-guess[data-sealed]").forEach(open), { make, wait });
   window.aglGuess();
   // In the head it stays when the card that carries it is scrolled away or replaced.
   const style = document.querySelector(".agl-guess-style");

@@ -1,0 +1,109 @@
+"""Practice for notebook 01: differences by hand, and how many runs a gradient takes."""
+
+from __future__ import annotations
+
+import random
+
+from .question import Mistake, Part, Program, Question, bank, leaf
+
+
+def _f(rng: random.Random, level: int) -> str:
+    k = rng.randint(2, 4)
+    return {
+        1: "x**2",
+        2: f"{k} * x**2",
+        3: f"x**2 + {k} * x",
+        4: "x**3",
+        5: f"x**3 - {k} * x",
+    }[level]
+
+
+def _program(formula: str, x: float, h: float, slope: str) -> Program:
+    return Program("def f(x):", f"    return {formula}", "", f"x, h = {x}, {h}", f"slope = {slope}")
+
+
+def _exact(formula: str, x: float) -> float:
+    """What the engine says."""
+    return float(Program(leaf("x", x), f"y = {formula}", "y.backward()")["x.grad"])
+
+
+def forward(rng: random.Random, level: int) -> Question:
+    """A forward difference by hand."""
+    formula, x, h = _f(rng, level), float(rng.randint(1, 4)), rng.choice([0.5, 0.1, 2.0, 0.2])
+    program = _program(formula, x, h, "(f(x + h) - f(x)) / h")
+    difference = program["f(x + h) - f(x)"]
+    wrong = [
+        bank("01.2", "You left out the division by h", difference),
+        Mistake(_exact(formula, x), "That is the true slope. A forward difference is a measurement, with an error of its own.", "M01"),
+        Mistake(program["(f(x) - f(x - h)) / h"], "You looked back, from `x - h` to `x`. A forward difference goes from `x` to `x + h`."),
+    ]  # fmt: skip
+    if level > 2:
+        wrong.append(Mistake(program["f(x + h) / h"], "You took `f(x + h)` alone. Take `f(x)` away first."))
+    if level > 3:
+        wrong.append(Mistake(program["(f(x + h) - f(x - h)) / (2 * h)"], "That is the central difference, which looks to both sides."))  # fmt: skip
+    why = f"`f(x + h)` is {program['f(x + h)']} and `f(x)` is {program['f(x)']}. The difference is {difference}, divided by {h}."
+    return Question("What is `slope`?", program, [Part("slope", program["slope"], why, wrong)], graph="never")
+
+
+def central(rng: random.Random, level: int) -> Question:
+    """A central difference by hand."""
+    k = rng.randint(2, 4)
+    formula = {1: "x**3", 2: "x**3", 3: f"x**3 + {k}", 4: f"x**3 - {k} * x", 5: f"x**3 + x**2 - {k} * x"}[
+        level
+    ]
+    x, h = float(rng.randint(1, 3)), rng.choice([1.0, 2.0] if level == 1 else [0.5, 2.0, 0.1])
+    program = _program(formula, x, h, "(f(x + h) - f(x - h)) / (2 * h)")
+    wrong = [
+        bank("01.3", "From x - h to x + h it is 2h", program["(f(x + h) - f(x - h)) / h"]),
+        Mistake(
+            _exact(formula, x),
+            "That is the true slope. A central difference is nearer than a forward one, but it is a measurement, too.",
+            "M01",
+        ),
+        Mistake(
+            program["(f(x + h) - f(x)) / h"], "You measured to one side only. A central difference looks to both sides."
+        ),
+        Mistake(program["f(x + h) - f(x - h)"], "You left out the division by `2 * h`."),
+    ]  # fmt: skip
+    if h == 0.5:  # 2 * h is 1: what is not divided is right
+        wrong.pop()
+    why = f"`f(x + h)` is {program['f(x + h)']} and `f(x - h)` is {program['f(x - h)']}. The difference is {program['f(x + h) - f(x - h)']}, divided by {program['2 * h']}."
+    return Question("What is `slope`?", program, [Part("slope", program["slope"], why, wrong)], graph="never")
+
+
+def runs(rng: random.Random, level: int) -> Question:
+    """How many runs of a function a gradient by nudging takes."""
+    n = rng.randint(3, 5) if level < 3 else rng.randint(6, 20)
+    ways = {
+        "forward": "(f(up) - before) / h",
+        "central": "(f(up) - f(down)) / (2 * h)",
+        "forward, badly": "(f(up) - f(x)) / h",
+    }
+    way = rng.choice([*ways][: 2 if level < 4 else 3])
+    inside = ways[way]
+    f = ["def f(x):", "    return sum(x)"]
+    counting = ["calls = 0", "def f(x):", "    global calls", "    calls += 1", "    return sum(x)"]
+    rest = [
+        f"x, h, slopes = [1.0] * {n}, 0.1, []",
+        "before = f(x)" if way == "forward" else "",
+        "for i in range(len(x)):",
+        "    up = list(x)",
+        "    up[i] += h",
+        "    down = list(x)\n    down[i] -= h" if way == "central" else "",
+        f"    slopes.append({inside})",
+    ]
+    program, truth = Program(*f, *rest), Program(*counting, *rest)["calls"]
+    wrong = [
+        Mistake(1, "Each input has a slope of its own, and its nudge needs a run of its own."),
+        Mistake(n, "You counted the nudges. The run without a nudge counts as well." if way == "forward" else f"Each turn of the loop runs `f` twice, and there are {n} turns."),
+        Mistake(2 * n if way == "forward" else n + 1, "The run without a nudge is made once, before the loop." if way == "forward" else "Look into the loop: `f` runs there twice in each turn."),
+    ]  # fmt: skip
+    why = {
+        "forward": f"One run before the loop, and one for each of the {n} inputs.",
+        "central": f"Two runs for each of the {n} inputs.",
+        "forward, badly": f"Two runs for each of the {n} inputs, since `f(x)` is computed again in each turn.",
+    }[way]
+    return Question("How many times does `f` run?", program, [Part("runs", truth, why, wrong)], graph="never")
+
+
+KINDS = [forward, central, runs]

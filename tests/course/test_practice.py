@@ -1,0 +1,290 @@
+"""`lab.practice`: every kind of question, its mistakes, the levels, and the form without widgets."""
+
+import random
+import re
+import subprocess
+import sys
+import warnings
+from functools import cache
+
+import pytest
+from each import each
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.course import bank
+from autograd_lab.course.misconceptions import MISCONCEPTIONS
+from autograd_lab.course.practice import NOTEBOOKS, pack, proof, question, session
+from autograd_lab.course.practice.engines import Graph
+from autograd_lab.course.practice.question import LEVELS, Mistake, Part, Program, Question, draw, leaf
+from autograd_lab.course.spoken import stiff
+from autograd_lab.widgets.guess import marked
+
+SEEDS = range(30)
+KINDS = [(number, kind) for number in NOTEBOOKS for kind in session.kinds(number)]
+
+
+def drawn(number, kind, seeds=SEEDS):
+    return [draw(kind, f"{number} {seed} test", LEVELS[seed % len(LEVELS)]) for seed in seeds]
+
+
+questions = cache(drawn)
+
+
+def named(case):
+    return f"{case[0]} {case[1].__name__}"
+
+
+def test_every_known_mistake_is_named_and_every_right_answer_accepted():
+    def check(case):
+        for one in questions(*case):
+            right, mistakes, found = proof.judged(one)
+            assert right, one.program.code
+            assert found == mistakes > 0, one.program.code
+
+    each(KINDS, check)
+    assert len(NOTEBOOKS) >= 10
+    assert all(len(session.kinds(number)) >= 3 for number in NOTEBOOKS)
+
+
+def test_what_is_said_is_spoken_and_about_what_the_notebook_knows():
+    """A misconception has its home in this notebook or before, or is asked for here by `lab.check`; code is marked as code."""
+    from autograd_lab.course.items import shipped
+
+    asked = {(id[:2], wrong.id) for id, item in shipped().items() for wrong in item.wrong}
+
+    def check(case):
+        number = case[0]
+        for one in questions(*case):
+            texts = [one.ask, *(part.why for part in one.parts)]
+            for part in one.parts:
+                for mistake in part.mistakes:
+                    texts.append(mistake.says)
+                    if id := mistake.id:
+                        assert MISCONCEPTIONS[id].home <= number or (number, id) in asked, (id, mistake.says)
+            for text in texts:
+                assert text[0].isupper() or text[0] in "`-0123456789" or text.startswith(("h ", "k ", "x.data", "detach")), text  # fmt: skip
+                assert text.endswith((".", "?")), text
+                assert list(stiff(text)) == [], text
+                assert text.count("`") % 2 == 0, text
+                assert "<i>" not in marked(text), text
+                assert not re.search(r"\{|\}", text), text
+
+    each(KINDS, check)
+
+
+def test_two_answers_are_never_the_same():
+    """A kind that cannot do better ends with an error that names it, after a bounded number of tries."""
+    tries = []
+
+    def stubborn(rng, level):
+        tries.append(level)
+        program = Program(leaf("x", 2), "y = x * 3", "y.backward()")
+        return Question("?", program, [Part("x.grad", program["x.grad"], "", [Mistake(3.0, "the same")])])
+
+    with pytest.raises(RuntimeError, match=r"stubborn, seed 's', level 2: none of 200 .* two answers to x.grad are 3"):  # fmt: skip
+        draw(stubborn, "s", 2)
+    assert len(tries) == question.MOST_TRIES
+
+
+def test_numbers_are_for_paper():
+    def big(rng, level):
+        return Question("?", Program("y = 1"), [Part("y", 501, "", [Mistake(1, "no")])])
+
+    with pytest.raises(RuntimeError, match="501 is no number for paper"):
+        draw(big, "s", 1)
+
+
+def test_the_engines_of_the_mistakes_are_those_of_notebook_04():
+    """On its graph they leave 0, 48 and 144, where the right one leaves 96."""
+    program = Program(leaf("a", 2), "b = a * a", "c = b * 3", "loss = b * c", "loss.backward()")
+    graph = Graph(program.trace, "loss")
+    a = graph.node("a")
+    found = [engine()[a] for engine in (graph.waits, graph.resend, graph.visit_once, graph.children_first)]
+    assert found == [96, 144, 48, 0]
+    assert program["a.grad"] == graph.received("a") == 96
+    assert graph.ran() == ["loss", "c", "b", "a"]
+    assert [graph.senders(name) for name in ("b", "c", "a")] == [2, 1, 2]
+    assert graph.meeting() == ["b"]
+    assert sorted(map(len, graph.paths("a"))) == [2, 2, 3, 3]
+    assert graph.told("b", "a") == "`b` gets 12 + 12 = 24. `a` gets 48 + 48 = 96."
+
+
+def test_the_right_engine_of_the_mistakes_is_the_engine():
+    """The wrong ones differ from it in one thing each, so it must itself agree with what autograd_lab computes."""
+
+    def check(case):
+        for one in questions(*case):
+            graph = Graph(one.program.trace, "loss")
+            assert graph.waits()[graph.node("a")] == one.program["a.grad"], one.program.code
+
+    each([case for case in KINDS if case[0] == "04"], check)
+
+
+def test_the_right_answers_are_pytorchs(monkeypatch):
+    """Each program runs in real PyTorch, and what is asked of it is asked there: the same question comes out."""
+    real = pytest.importorskip("torch", reason="runs the programs in real PyTorch", exc_type=ImportError)
+    ours = {named(case): drawn(*case, seeds=LEVELS) for case in KINDS}
+    run = Program.__init__
+    ran = []
+
+    def in_pytorch(self, *lines):
+        run(self, *lines)
+        _ = self.trace  # while the text is what was recorded
+        self.space = {"torch": real, "__name__": "practice"}
+        error = ""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a cycle that create_graph makes
+                exec(compile(self.code, "<practice>", "exec"), self.space)
+        except RuntimeError as raised:
+            error = str(raised)
+        assert bool(error) == bool(self.error), (self.code, error, self.error)
+        ran.append(self)
+
+    monkeypatch.setattr(Program, "__init__", in_pytorch)
+
+    def check(case):
+        for own, theirs in zip(ours[named(case)], drawn(*case, seeds=LEVELS), strict=True):
+            assert own.program.code == theirs.program.code
+            assert own.tries == theirs.tries
+            for one, other in zip(own.parts, theirs.parts, strict=True):
+                assert one.truth == other.truth, own.program.code
+                assert [m.value for m in one.mistakes] == [m.value for m in other.mistakes], own.program.code
+
+    each(KINDS, check)
+    assert len(ran) > 300
+
+
+def test_the_level_follows_the_answers():
+    assert session.following(1, 0, True) == (1, 1)
+    assert session.following(1, 1, True) == (2, 0)
+    assert session.following(3, 1, False) == (2, 0)
+    assert session.following(1, 0, False) == (1, 0)
+    assert session.following(5, 1, True) == (5, 2)
+    levels = []
+    p = lab.practice("00", seed=3)
+    for right in (True, True, True, True, False, True, False):
+        p.note(right)
+        levels.append((p.level, p.streak))
+    assert levels == [(1, 1), (2, 2), (2, 3), (3, 4), (2, 0), (2, 1), (1, 0)]
+
+
+def texts(seed, answers):
+    p = lab.practice("05", seed=seed)
+    found = [repr(p)]
+    for right in answers:
+        p.note(right)
+        found.append(repr(p))
+    return found
+
+
+def test_the_same_seed_and_answers_give_the_same_questions():
+    answers = [True, True, False, True, True, True]
+    assert texts(7, answers) == texts(7, answers)
+    assert texts(7, answers) != texts(8, answers)
+    assert texts(7, answers)[:3] == texts(7, [True, True, True, True, False])[:3]
+    assert len(set(texts(7, [True] * 40))) == 41
+    assert len({lab.practice("05").seed for _ in range(6)}) > 1
+
+
+def test_every_kind_has_its_turn():
+    p = lab.practice("04", seed=7)
+    seen = []
+    for _ in range(4):
+        seen.append(p.question.kind)
+        p.note(True)
+    assert sorted(seen) == sorted(kind.__name__ for kind in session.kinds("04"))
+
+
+def test_it_works_as_text():
+    p = lab.practice("04", seed=7)
+    shown = repr(p)
+    assert shown.startswith(
+        "Practice 04 \u00b7 Backward, node by node. Question 1, level 1 of 5.\n\n    a = torch.tensor("
+    )
+    assert 'p = lab.practice("04", seed=7); p.show_me() tells' in shown
+    with pytest.raises(ValueError, match="answer first, or call show_me"):
+        p.step()
+    assert "no answer yet" in repr(p.answer(...))
+    assert p.n == 0
+    right = [part.truth for part in p.question.parts]
+    verdict = p.answer(right[0] if len(right) == 1 else right)
+    assert verdict
+    assert verdict.misconceptions == ()
+    assert repr(verdict).startswith("\u2713")
+    assert "1 of 1 right" in repr(verdict)
+    assert type(p.step()).__name__ == "Stepper"
+    while p.question.kind != "values":
+        p.note(False)
+    part, mistake = p.question.parts[0], p.question.parts[0].mistakes[0]
+    verdict = p.answer(mistake.value)
+    assert not verdict
+    assert repr(verdict).startswith(f"\u2717 You said {mistake.value}. It is {part.truth}. {mistake.says}")
+    assert verdict.misconceptions == (mistake.id,)
+    parts = len(p.question.parts)
+    with pytest.raises(ValueError, match=f"asks for {parts}, .* you gave {parts + 1}"):
+        p.answer(*[0] * (parts + 1))
+    before = p.level
+    assert "Level" in repr(p.show_me())
+    assert (p.level, p.streak) == (max(before - 1, 1), 0)
+
+
+def test_what_it_is_given_may_be_wrong():
+    with pytest.raises(ValueError, match=r"no questions for '13'. What to do: .* 00, 01, .* 12"):
+        lab.practice("13")
+    with pytest.raises(TypeError, match='in quotes, such as "04", not int 4'):
+        lab.practice(4)
+    for seed in ("7", True, 7.0):
+        with pytest.raises(TypeError, match="seed is a whole number"):
+            lab.practice("04", seed=seed)
+
+
+def test_a_students_own_state_is_left_alone():
+    with lab.record() as mine:
+        w = torch.tensor(1.0, requires_grad=True)
+    before = random.getstate(), torch.get_rng_state().tolist()
+    with torch.no_grad():
+        p = lab.practice("05", seed=3)
+        while p.question.kind != "who":
+            p.note(True)
+        assert p.question.parts[0].truth is not None  # recorded, whatever the mode outside
+        assert not torch.is_grad_enabled()
+    from autograd_lab.tracing.recorder import last_recording
+
+    assert last_recording() is mine
+    assert (random.getstate(), torch.get_rng_state().tolist()) == before
+    assert w.grad is None
+
+
+def test_it_is_loaded_when_somebody_practices():
+    code = (
+        "import sys; from autograd_lab import lab; name = 'autograd_lab.course.practice'; assert name not in sys.modules;"
+        "lab.practice('04', seed=1); assert name in sys.modules; assert 'anywidget' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_without_widgets_it_is_text():
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(['anywidget', 'ipywidgets']); from autograd_lab import lab;"
+        "p = lab.practice('04', seed=1); assert p._display_() is p; assert '<pre>a = ' in p._repr_mimebundle_()['text/html']"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_the_bank_tries_it(capsys):
+    assert bank.main(["--practice", "--seeds", "2"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == len(KINDS) + 2
+    assert printed[-1].split()[:3] == ["all", str(len(KINDS)), str(2 * len(KINDS))]
+    wrong = proof.Row("04", "values", questions=2, accepted=2, mistakes=6, named=5, tries=2)
+    assert not wrong.holds
+
+
+def test_a_pack_has_some_of_every_level():
+    levels = pack.packed(lab.practice("06", seed=2))
+    assert [len(level) for level in levels] == [pack.EACH] * len(LEVELS)
+    assert {one.kind for level in levels for one in level} == {kind.__name__ for kind in session.kinds("06")}
+    asked = [(one.program.code, one.ask) for level in levels for one in level]
+    assert len(set(asked)) > 0.8 * len(asked)

@@ -263,6 +263,10 @@ z.backward()
 lab.reveal(how_many, sum(node["kind"] == "op" for node in trace.nodes), "00.d")
 lab.reveal(gradient, x.grad, "00.e")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("00", seed=1)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

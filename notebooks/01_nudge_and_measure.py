@@ -270,6 +270,10 @@ lab.reveal(cause, found, "01.j")
 inputs, sides = 3, ("up", "down")
 lab.reveal(runs, inputs * len(sides), "01.k")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("01", seed=2)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

@@ -268,6 +268,10 @@ with lab.record() as trace:
 lab.reveal(how_many, len(trace.nodes), "02.i")
 lab.reveal(two_edges, edges(r), "02.j")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("02", seed=7)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

@@ -261,6 +261,10 @@ lab.reveal(to_b, (a + b).grad_fn(torch.tensor(8.0))[1], "03.j")
 saver = next(name for name in results if hasattr(results[name].grad_fn, "_saved_self"))
 lab.reveal(saves, saver, "03.k")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("03", seed=1)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

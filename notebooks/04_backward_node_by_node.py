@@ -410,6 +410,9 @@ children_first(loss.grad_fn, torch.tensor(1.0), total)
 lab.reveal(how_many, count_messages(loss.grad_fn)[accumulator], "04.i")
 lab.reveal(left_by_children_first, total[accumulator], "04.j")
 
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("04", seed=2)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

@@ -267,6 +267,9 @@ for _ in range(10):
     (3 * x).backward()
 lab.reveal(held, x.grad, "05.k")
 
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("05", seed=2)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

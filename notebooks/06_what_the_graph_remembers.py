@@ -280,6 +280,10 @@ names = ("retain_graph", "retain_grad", "create_graph")
 found = next(name for name in names if hasattr(a, name))  # the others are flags of backward
 lab.reveal(switch, found, "06.l")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("06", seed=2)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

@@ -294,6 +294,9 @@ y = k * k
 k.requires_grad_()
 lab.reveal(late, y.requires_grad, "07.m")
 
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("07", seed=6)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

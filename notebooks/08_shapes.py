@@ -285,6 +285,10 @@ lab.reveal(each, k.grad[0, 0], "08.k")
 (mean_gradient,) = torch.autograd.grad((k * torch.ones(7, 3)).mean(), k)
 lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()), "08.l")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("08", seed=1)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

@@ -278,8 +278,6 @@ image = torch.tensor(images[4:5])
 v = torch.zeros(1, 10, dtype=image.dtype)
 v[0, 3] = 1
 assert torch.allclose(W.grad, X.T @ G)
-
-# %%
 prediction = ...
 
 with lab.record() as trace:
@@ -317,6 +315,10 @@ y = torch.ones(3, 8) @ w
 lab.reveal(in_v, y.numel(), "09.k")
 lab.reveal(back, w.numel(), "09.l")
 lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward", "09.m")
+
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("09", seed=3)
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -304,6 +304,9 @@ b[1] = 0
 b.sum().backward()
 lab.reveal(gradient, a.grad.tolist(), "10.l")
 
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("10", seed=1)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

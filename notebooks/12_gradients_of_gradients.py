@@ -288,6 +288,10 @@ x = torch.tensor(7.0, requires_grad=True)
 lab.reveal(second, twice(x**2 * 5, x, x), "12.m")
 lab.reveal(fills, x.grad is not None, "12.n")
 
+# %%
+# Practice as long as you like. Without the seed, the questions are new each time.
+lab.practice("12", seed=2)
+
 # %% [markdown]
 # ## The same in PyTorch
 #

@@ -16,8 +16,9 @@ from playwright.sync_api import Page, expect
 from ran import ROOT, SOURCES, ran
 from tabs import NETWORK, violations
 
+from autograd_lab.course.practice import NOTEBOOKS
 from autograd_lab.site import live, reading, search, start
-from autograd_lab.site.in_kernel import CARD, OPEN, SEAL, STEPPER
+from autograd_lab.site.in_kernel import CARD, OPEN, PRACTICE, SEAL, STEPPER
 from autograd_lab.site.pages import Site
 
 NAMES = [source.stem for source in SOURCES]
@@ -92,6 +93,8 @@ def visible(outputs: list[Any]) -> tuple[str, list[str]]:
             text += output.text
         elif CARD in data or "agl-guess" in data.get("text/html", ""):
             rest.append("a card")
+        elif PRACTICE in data or "lab.practice(" in data.get("text/html", ""):
+            rest.append("practice")
         elif STEPPER in data or "agl-still" in data.get("text/html", ""):
             rest.append("a stepper")
         elif "image/png" in data:
@@ -194,6 +197,24 @@ def test_an_answer_opens_what_waits_for_it(reader, served, books):
     expect(waiting.locator("svg, img").first).to_be_visible()
     expect(waiting).not_to_contain_text("This opens")
     assert page.locator('.book-sealed[data-asks="02.h"][data-sealed]').count() == 1  # another question
+
+
+def test_a_page_has_the_practice_of_its_notebook(reader, served, site):
+    """In its place, open, and without a request: the pack is in the page."""
+    page, noted = reader
+    has = [name for name in NAMES if 'class="book-practice"' in site.files[reading.place(name)].decode()]
+    assert [name[:2] for name in has] == [*NOTEBOOKS]
+    for name in (has[4], has[-1]):
+        noted.clear()
+        page.goto(f"{served}notebooks/{name}.html")
+        card = page.get_by_role("group", name=f"Practice {name[:2]}")
+        expect(card.get_by_text("Level 1 of 5")).to_be_visible()
+        code = card.locator("pre").inner_text()
+        card.get_by_role("button", name="Show me").click()
+        card.get_by_role("button", name="Next question").click()
+        expect(card.get_by_text("0 of 1 right")).to_be_visible()
+        assert card.locator("pre").inner_text() != code
+        assert not noted
 
 
 def test_the_search_finds_by_beginnings_and_by_keys(reader, served):

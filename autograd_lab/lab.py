@@ -115,7 +115,7 @@ def cost(what: Any, *inputs: Any) -> Any:
             f"lab.cost() takes a trace, a stepper or a function, not {type(what).__name__}. What to do: run the code inside "
             "`with lab.record() as trace:`, then lab.cost(trace)"
         )
-    from .widgets.rerun import Run
+    from .widgets.runs import Run
 
     run = Run(what, inputs)
     return cost(run.record(), run.unrecorded)

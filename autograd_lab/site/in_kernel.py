@@ -24,6 +24,9 @@ SEAL = "application/vnd.autograd-lab.seal+json"
 OPEN = "application/vnd.autograd-lab.open+json"
 """... and from here on for all again."""
 
+SLIDES = 300_000
+"""So many bytes the values of a slider may have: they are loaded when it is first moved."""
+
 HOW = "Answer to see what happened, and why."
 MORE = "Answer to see what happened, and why. What comes after it opens then."
 
@@ -36,10 +39,12 @@ def begin(lab: Any) -> None:
     from IPython.core.getipython import get_ipython
     from IPython.display import display
 
+    from autograd_lab.widgets.rerun import Rerun
     from autograd_lab.widgets.shown import Shown
 
     def show_data(shown: Shown, **_: Any) -> None:
-        data = {"traits": export.traits(shown), "still": shown.still(), "label": shown.summary()}
+        carried = shown.carried(None, SLIDES) if isinstance(shown, Rerun) else {}
+        data = {"traits": export.traits(shown) | carried, "still": shown.still(), "label": shown.summary()}
         display({STEPPER: data, "text/plain": shown.summary()}, raw=True)
 
     shell: Any = get_ipython()

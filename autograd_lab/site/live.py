@@ -31,9 +31,13 @@ def stepper(site: Site, at: str, shown: export.OnPage, label: str = "") -> str:
 def placed(site: Site, at: str, traits: dict[str, Any], still: str, label: str = "") -> str:
     """The same from what a widget sends (`export.traits`), and from its still picture."""
     # It would look on the page for the picture that it replaces; here the style sheet hides that, and shows it on paper.
-    data = export.as_json(traits | {"_still": ""})
+    traits = traits | {"_still": ""}
+    if slides := traits.pop("_slides", ""):
+        traits["_slides_at"] = site.link(at, path := f"data/{_name(slides.encode())}.txt")
+        site.add(path, slides)
+    data = export.as_json(traits)
     if len(data) > APART:
-        path = f"data/{hashlib.sha256(data.encode()).hexdigest()[:16]}.json"
+        path = f"data/{_name(data.encode())}.json"
         site.add(path, data)
         source, inside = f' data-stepper="{site.link(at, path)}"', ""
     else:
@@ -49,9 +53,13 @@ _PICTURE = re.compile(r'src="data:image/svg\+xml;base64,([^"]+)"')
 def _apart(site: Site, at: str, picture: str) -> str:
     """A still picture as a file of its own: who steps does not load it, who prints does."""
     drawn = base64.b64decode(picture)
-    path = f"data/{hashlib.sha256(drawn).hexdigest()[:16]}.svg"
+    path = f"data/{_name(drawn)}.svg"
     site.add(path, drawn)
     return f'loading="lazy" src="{site.link(at, path)}"'
+
+
+def _name(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def add_front_end(site: Site) -> None:

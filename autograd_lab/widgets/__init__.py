@@ -59,7 +59,7 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
             f"step() takes a trace or a function, not {type(what).__name__}: "
             "run the code inside `with lab.record() as trace:`, then lab.step(trace)"
         )
-    from .rerun import Run
+    from .runs import Run
 
     run = Run(what, inputs)
     return Stepper(run.record(), run=run, **options)

@@ -48,6 +48,10 @@ _EMBEDDED = """.agl-root { margin: 0; }
 @container (min-width: 701px) { .agl, .agl[data-quiz], .agl-static .agl { height: 100vh; } }"""
 
 
+MOST = 999_000
+"""Bytes of a page with sliders, but for a few sentences."""
+
+
 class OnPage(Protocol):
     """What a page can show; a Shown is one."""
 
@@ -61,11 +65,13 @@ class OnPage(Protocol):
         """What travels to the browser."""
 
 
-def page(steppers: Sequence[OnPage], title: str, embedded: bool = False) -> str:
-    """The text of a web page with these steppers."""
+def page(
+    steppers: Sequence[OnPage], title: str, embedded: bool = False, more: Sequence[dict[str, Any]] = ()
+) -> str:
+    """The text of a web page with these steppers; `more` has further traits for each, or is empty."""
     parts = [] if embedded else [f"<h1>{escape(title)}</h1>"]
-    for stepper in steppers:
-        parts.append(data_block(stepper))
+    for i, stepper in enumerate(steppers):
+        parts.append(data_block(stepper, more[i] if more else {}))
         parts.append(f"<noscript>{stepper.still()}</noscript>")
     layout = _EMBEDDED if embedded else _LAYOUT + (_ALONE if len(steppers) == 1 else "")
     return _PAGE.format(
@@ -73,9 +79,9 @@ def page(steppers: Sequence[OnPage], title: str, embedded: bool = False) -> str:
     )
 
 
-def data_block(stepper: OnPage) -> str:
-    """A stepper as data in a page: where it stands, the page's script opens it (inside a fold, when that is unfolded)."""
-    return f'<script type="application/json">{as_json(traits(stepper))}</script>'
+def data_block(stepper: OnPage, more: dict[str, Any] | None = None) -> str:
+    """A stepper, with `more` traits, as data in a page: where it stands, the page's script opens it (inside a fold, when that is unfolded)."""
+    return f'<script type="application/json">{as_json(traits(stepper) | (more or {}))}</script>'
 
 
 def as_json(data: dict[str, Any]) -> str:

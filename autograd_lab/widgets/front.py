@@ -12,7 +12,7 @@ from pathlib import Path
 ASSETS = Path(__file__).parent / "assets"
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
 MODULES = (
-    "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "levels.js", "edit.js", "layout.js", "scene.js", "groups.js",
+    "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "levels.js", "edit.js", "slider.js", "layout.js", "scene.js", "groups.js",
     "finder.js", "minimap.js", "crowd.js", "graph.js", "cost.js", "curves.js", "zoom.js", "opened.js", "engine.js", "picked.js", "panels.js", "table.js", "predict.js", "presenter.js",
     "compare.js", "static.js", "classroom.js", "stepper.js",
 )  # fmt: skip

@@ -132,7 +132,7 @@ class Quiz(traitlets.HasTraits):
 
     def _new_quiz(self) -> None:
         """Another trace is shown: start a new round with its questions."""
-        if self._quiz:
+        if self._quiz or (self.mode == "watch" and len(self.trace) <= CARRIED):
             self._load_quiz()
         self._run += 1
         self._seen = self.position

@@ -18,7 +18,7 @@ import traitlets
 
 from autograd_lab.tracing.trace import Record
 
-from .export import destination, page
+from .export import MOST, destination, page
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -106,14 +106,18 @@ class Shown(Displayed):
         """The still form, as it stands before the widget in a notebook; sanitizing leaves it alone."""
         return self.still(". Run the cell to step through them.", beside_widget=True)
 
-    def save_html(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+    def save_html(
+        self, path: str | os.PathLike[str], title: str | None = None, slider: str | bool = True
+    ) -> None:
         """Write a web page that steps with no kernel and no network; what the file held before is replaced.
 
         It begins at the step that is shown now. `title` is the page's heading, if not the trace's. The theme is the
-        reader's choice (light or dark). Raises ValueError if `path` does not end in .html or .htm, FileNotFoundError
-        if its folder does not exist.
+        reader's choice (light or dark). The page of `lab.step(fn, *inputs)` has one slider that works: for the first input that
+        is one number and wants a gradient, or for `slider="x"`. Its 41 values are computed now, so `fn` runs 41 times, and unrecorded
+        for the nudges; `slider=False` leaves it out, and so does a page that would be larger than 1 MB with it, or a slow function.
+        Raises ValueError if `path` does not end in .html or .htm or there is no such input, FileNotFoundError if its folder does not exist.
         """
-        save_html(path, self, title=title)
+        save_html(path, self, title=title, slider=slider)
 
     def embed(self, height: int = 640) -> Embedded:
         """The same as a page inside the page, `height` pixels high, that needs no kernel.
@@ -148,12 +152,16 @@ class Embedded:
         )
 
 
-def save_html(path: str | os.PathLike[str], *steppers: Shown, title: str | None = None) -> None:
-    """Write steppers, one below the other, as one web page that needs no kernel and no network.
+def save_html(
+    path: str | os.PathLike[str], *steppers: Shown, title: str | None = None, slider: str | bool = True
+) -> None:
+    """Write steppers, one below the other, as one web page that needs no kernel and no network; `slider` as in `Stepper.save_html`.
 
     Raises TypeError if one of them is not a stepper, ValueError if `path` does not end in .html or .htm or there are no steppers,
     FileNotFoundError if its folder does not exist.
     """
+    from .rerun import Rerun
+
     target = destination(path, "save_html", ".html", ".htm")
     if not steppers:
         raise ValueError("save_html() needs a stepper to write: save_html(path, lab.step(trace))")
@@ -163,4 +171,14 @@ def save_html(path: str | os.PathLike[str], *steppers: Shown, title: str | None 
                 f"save_html() writes steppers, not {type(stepper).__name__}: make one with lab.step(...)"
             )
     title = title or next((s.heading for s in steppers if s.heading), "") or "Autograd, step by step"
-    target.write_text(page(list(steppers), title), encoding="utf-8")
+    text = page(list(steppers), title)
+    if slider:
+        name = slider if isinstance(slider, str) else None
+        more, left = [], MOST - len(text.encode())
+        for i, stepper in enumerate(steppers):
+            room = max(left, 0) // (len(steppers) - i)
+            more.append(stepper.carried(name, room) if isinstance(stepper, Rerun) else {})
+            left -= len(more[-1].get("_slides", ""))
+        if any(more):
+            text = page(list(steppers), title, more=more)
+    target.write_text(text, encoding="utf-8")

@@ -26,7 +26,8 @@ from .frames import film
 from .front import packed, style
 from .pictures import Pictures
 from .quiz import Quiz
-from .rerun import Rerun, Run
+from .rerun import Rerun
+from .runs import Run
 from .shown import Shown
 from .wire import encode
 
@@ -124,14 +125,17 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         """Include everything, for pages without a kernel to send it later."""
         self.complete()
 
-    def _show_trace(self, trace: Trace, position: int) -> None:
+    def _show_trace(self, trace: Trace, position: int, more: bool) -> None:
         with self.hold_sync():  # so that the browser never combines a film with another film's step
             self.is_complete = True
             self.trace = trace
             self._whole_film = None
             self._film = encode(self.film)
             self.position = position
-            self._new_quiz()
+            if more:
+                self._quiz = ""  # the next trace comes sooner without the questions of this one
+            else:
+                self._new_quiz()
 
     @traitlets.validate("position")
     def _inside(self, proposal: Record) -> int:

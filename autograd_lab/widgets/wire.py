@@ -21,6 +21,7 @@ import base64
 import json
 import zlib
 from itertools import chain
+from operator import sub
 from typing import Any
 
 _SMALL = 4  # shorter lists are not packed
@@ -70,12 +71,11 @@ def _integers(x: Any) -> list[Any]:
     sample = x[:_SAMPLE]
     costs = {0: sum(map(abs, sample))}
     for s in _STRIDES:
-        costs[s] = sum(abs(b - a) for a, b in zip(sample, sample[s:], strict=False))
+        costs[s] = sum(map(abs, map(sub, sample[s:], sample)))
     stride = min(costs, key=lambda s: (costs[s], s))
     if not stride:
         return ["=", x]
-    differences = [b - a for a, b in zip(x, x[stride:], strict=False)]
-    return ["+", stride, [*x[:stride], *differences]]
+    return ["+", stride, [*x[:stride], *map(sub, x[stride:], x)]]
 
 
 def _texts(x: Any) -> list[Any]:

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 import samples
 
+import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.site import live
 from autograd_lab.site.pages import Site
@@ -47,6 +48,16 @@ def test_large_data_and_pictures_are_files_of_their_own(monkeypatch):
     assert made.files[picture].startswith(b"<svg")
     assert len(made.files["a/b.html"]) < 6000
     assert made.broken_links() == []
+
+
+def test_the_values_of_a_slider_are_a_file_that_is_loaded_when_it_is_moved():
+    made, s = site(), lab.step(lambda x: x * 3, torch.tensor(2.0, requires_grad=True))
+    carried = s.carried(None, 100_000)
+    made.page("a/b.html", "B", live.placed(made, "a/b.html", export.traits(s) | carried, s.still()))
+    text = made.files["a/b.html"].decode()
+    (data,) = map(json.loads, re.findall(r'<script type="application/json">(.*?)</script>', text))
+    assert "_slides" not in data
+    assert made.files[data["_slides_at"].removeprefix("../")].decode() == carried["_slides"]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")

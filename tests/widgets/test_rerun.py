@@ -93,12 +93,13 @@ def test_what_the_function_raises_is_passed_on():
 
 def test_what_the_browser_asks_for():
     s = lab.step(square, leaf(2.0))
-    assert s._inputs == [{"t": 0, "name": "x", "text": "2", "changed": False}]
+    stops = {"low": -2, "by": 0.2, "count": 41}
+    assert s._inputs == [{"t": 0, "name": "x", "text": "2", "changed": False, "stops": stops}]
     s._edit = {"n": 1, "name": "x", "text": "two"}
     assert s._edit_answer["error"].startswith("Write a number")
     s._edit = {"n": 2, "name": "x", "text": "4"}
     assert s._edit_answer == {"n": 2, "error": ""}
-    assert s._inputs == [{"t": 0, "name": "x", "text": "4", "changed": True}]
+    assert s._inputs == [{"t": 0, "name": "x", "text": "4", "changed": True, "stops": stops}]
     s._edit = {"n": 3, "reset": True}
     assert s._inputs[0]["changed"] is False
     s = lab.step(lambda w, x: (w * x).sum(), leaf([1.0] * 17), torch.tensor([2.0]))

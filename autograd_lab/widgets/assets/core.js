@@ -153,6 +153,21 @@ export function centre(target, length, view) {
   return clamp(target, view / 2 - 24, length - view / 2 + 24);
 }
 
+/** Whether two films are of the same graph, step for step: then only their numbers differ. */
+export function alike(a, b) {
+  const graph = (film) => JSON.stringify([film.steps, film.kinds, film.kind, film.focus, film.subject, film.phase, film.line, film.leaves, film.sources.map(({ name, lines }) => [name, lines.map(([n]) => n)]), film.turns, film.groups, Boolean(film.curves),
+    film.units.map(({ boxes, node, since, until, group, off, why, hooks, heap, seed }) => [boxes.map(([t]) => t), node, since, until, group, off, why, hooks, heap.length, seed.length]),
+    film.nodes.map(({ label, unit, saved, dead }) => [label, unit, saved.length, dead.length]), film.tensors.map(({ name, shape, grad, leaf }) => [name, shape, grad, leaf]),
+    film.forward, film.backward.map(({ n, i, u, v }) => [n, i, u, v])]);
+  return graph(a) === graph(b);
+}
+
+/** Whether what unit `a` says has room in the place of unit `b`, which is the same box with other numbers. */
+export function fits(a, b) {
+  const within = (x, y) => x.every((one, i) => one <= y[i]);
+  return within(a.size, b.size) && a.boxes.every((box, i) => within(box.slice(3), b.boxes[i].slice(3))) && ["heap", "seed"].every((name) => !a[name].length || a[name][2] <= b[name][2]);
+}
+
 /** Numbers like Python's rules.number: four significant digits, no trailing zeros. */
 export function number(x) {
   if (typeof x !== "number") return String(x);

@@ -1,7 +1,8 @@
 // Changing an input where it stands in the leaf table. The kernel runs the function again and sends a new film.
 import { button, focusable, h } from "./dom.js";
 
-const PATIENCE = 6000; // ms without an answer
+export const PATIENCE = 6000; // ms without an answer
+export const SILENT = "No answer from the kernel: it is busy, or it was restarted and the cell has to run again.";
 
 export class Editor {
   constructor(stage) {
@@ -73,7 +74,7 @@ export class Editor {
     this.model.set("_edit", { n, ...what });
     this.model.save_changes();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.waiting === n && this.tell(`No answer from the kernel: it is busy, or it was restarted and the cell has to run again.${otherwise}`), PATIENCE);
+    this.timer = setTimeout(() => this.waiting === n && this.tell(SILENT + otherwise), PATIENCE);
   }
 
   answered({ n, error } = {}) {

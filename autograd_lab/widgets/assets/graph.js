@@ -1,5 +1,5 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fitScale, head, meets, path, power, visiblePath } from "./core.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fits, fitScale, head, meets, path, power, visiblePath } from "./core.js";
 import { Crowd } from "./crowd.js";
 import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
@@ -83,12 +83,7 @@ export class Graph {
       this.camera.x += after[0] + after[2] / 2 - before[0] - before[2] / 2;
       this.camera.y += after[1] - before[1];
     }
-    for (const name of LAYERS) {
-      for (const thing of this.drawn[name].values()) this.drop(thing);
-      this.drawn[name].clear();
-      this.crowds[name]?.clear();
-    }
-    this.region = null; // what is drawn of long lines is another now
+    this.wipe();
     if (this.map) {
       this.map.draw();
       this.resize();
@@ -99,6 +94,28 @@ export class Graph {
     if (this.mode === "fit") this.mode = fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow";
     this.fresh = !after;
     this.show(false, false);
+  }
+
+  /** Drop all that is drawn. */
+  wipe() {
+    for (const name of LAYERS) {
+      for (const thing of this.drawn[name].values()) this.drop(thing);
+      this.drawn[name].clear();
+      this.crowds[name]?.clear();
+    }
+    this.region = null; // what is drawn of long lines is another now
+  }
+
+  /** Another film of the same graph, in the old one's object. Boxes stay where they are while their numbers have room; else all is laid out anew, with the step's own where it was. */
+  take(film) {
+    const was = this.film, scale = was.scale.join(), room = film.units.map((unit, u) => fits(unit, was.units[u])), grown = room.includes(false) || film.backward.some(({ w }, i) => w > was.backward[i].w);
+    film.units = film.units.map((unit, u) => (room[u] ? was.units[u] : unit));
+    film.backward.forEach((line, i) => { line.w = Math.max(line.w, was.backward[i].w); });
+    Object.assign(was, film);
+    this.census.memo.clear();
+    if (film.scale.join() !== scale) this.root.querySelector(".agl-legend").replaceWith(this.legend());
+    if (grown) return this.reopen(this.opened, this.focused());
+    for (const { boxes } of this.drawn.units.values()) for (const box of boxes) box.known = false;
   }
 
   /** Open a closed group, close an open one. */
@@ -804,18 +821,19 @@ export class Graph {
       box.known = true;
       const [v, version, grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
       const item = film.values[v], [x, y, w] = box.at;
-      box.value.textContent = v < 0 ? "" : brief(film, v);
+      const write = (what, text) => { if (what.textContent !== text) what.textContent = text; };
+      write(box.value, v < 0 ? "" : brief(film, v));
       box.name.style.display = state === undefined ? "none" : "";
-      box.thumb.innerHTML = hasStrip(item) ? strip(item, x + w - 35, y + 6, 28, 28) : "";
-      box.version.textContent = version ? `version ${version}` : "";
+      if (hasStrip(item) || box.thumb.firstChild) box.thumb.innerHTML = hasStrip(item) ? strip(item, x + w - 35, y + 6, 28, 28) : "";
+      write(box.version, version ? `version ${version}` : "");
       if (box.grad) {
         const shown = state !== undefined && (tensor.leaf || retains);
-        box.grad.textContent = shown ? (grad < 0 ? ".grad None" : `.grad ${brief(film, grad)}`) : "";
+        write(box.grad, shown ? (grad < 0 ? ".grad None" : `.grad ${brief(film, grad)}`) : "");
         box.line.style.display = shown ? "" : "none";
         box.grad.setAttribute("data-set", grad < 0 ? "0" : "1");
         const pictured = shown && hasStrip(film.values[grad]);
         box.grad.setAttribute("x", x + (pictured ? (w - STRIP - 5) / 2 : w / 2));
-        box.strip.innerHTML = pictured ? strip(film.values[grad], x + w - STRIP - 7, y + 42.5, STRIP, 12) : "";
+        if (pictured || box.strip.firstChild) box.strip.innerHTML = pictured ? strip(film.values[grad], x + w - STRIP - 7, y + 42.5, STRIP, 12) : "";
       }
     });
     if (!thing.node) return;

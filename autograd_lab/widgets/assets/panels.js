@@ -115,6 +115,16 @@ export class Panels {
     this.shownSource = undefined;
   }
 
+  /** The film has other numbers. */
+  renew() {
+    this.details = new Details(this.film);
+    for (const [n, text] of this.film.sources[this.shownSource]?.lines ?? []) { // a number in the program may be what changed
+      const code = this.rows.get(n).children[1];
+      if (code.textContent !== (text || " ")) code.textContent = text;
+    }
+    for (const leaf of this.leafRows ?? []) leaf.state = NaN;
+  }
+
   /** Sizes that stepping needs; read here, so that a step asks for layout only if it comes to another line, which may be wrapped. */
   measure() {
     this.codeHeight = this.code.clientHeight;

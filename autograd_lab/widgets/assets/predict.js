@@ -47,6 +47,7 @@ export class Quiz {
   async load() {
     const text = this.model.get("_quiz");
     if (text) ({ questions: this.questions, standing: this.standing } = await decode(text));
+    else this.questions = null; // those of another run
     if (this.entering) this.enter(this.mode);
     this.changed();
   }

@@ -1,6 +1,6 @@
 // The stepper: draws one film (widgets/frames.py) and walks through it. No framework, no build step; it asks its
 // host for nothing but the anywidget model (get, set, on, off, save_changes), so the same file runs in exports.
-import { at, clamp, phase, sameKind, say, stop } from "./core.js";
+import { alike, at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { Room } from "./classroom.js";
 import { showCompare } from "./compare.js";
 import { Cost } from "./cost.js";
@@ -13,6 +13,7 @@ import { Level } from "./levels.js";
 import { Panels } from "./panels.js";
 import { Quiz } from "./predict.js";
 import { Presenter } from "./presenter.js";
+import { Slider } from "./slider.js";
 import { showStatic } from "./static.js";
 import { Table } from "./table.js";
 import { decode } from "./wire.js";
@@ -20,9 +21,12 @@ import { decode } from "./wire.js";
 const SPEEDS = [["0.5", "0.5\u00d7"], ["1", "1\u00d7"], ["2", "2\u00d7"], ["4", "4\u00d7"], ["10", "10\u00d7"]];
 
 class Stage {
-  constructor(model, el, film) {
+  /** `slider` goes from stage to stage; `before` is a closed stage, whose place in the page this one takes. */
+  constructor(model, el, film, slider = null, before = null) {
     this.model = model;
     this.film = film;
+    this.slider = slider;
+    if (slider) slider.stage = this;
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.wanted = model.get("position") > this.k ? model.get("position") : null; // a step that is still on its way
     this.level = new Level(this);
@@ -34,10 +38,10 @@ class Stage {
     this.quiz = new Quiz(this);
     this.presenter = new Presenter(this);
     this.curves = film.curves ? new Curves(this) : null;
-    this.build();
+    this.build(before);
     this.relevel();
     this.quiz.watch(this.graph.svg);
-    el.append(this.root);
+    if (!this.root.isConnected) el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.graph.root);
     this.sent = this.k;
@@ -51,17 +55,43 @@ class Stage {
 
   // ---- the page ---------------------------------------------------------------------------------------------
 
-  build() {
+  build(before) {
     this.narration = h("div", { class: "agl-say", role: "status", "aria-live": "polite" });
     this.phases = ["forward", "backward"].map((name) => h("span", { class: `agl-phase agl-phase-${name}` }, name));
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
     this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.level.select, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
     if (this.curves) this.graph.root.append(this.curves.root);
-    this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
-      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root, this.cost.root), this.editor.message, this.narration, h("div", { class: "agl-dock" }, this.quiz.root, this.controls()),
-      this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
-    this.root = h("div", { class: "agl-root" }, this.frame);
+    this.root = before?.root ?? h("div", { class: "agl-root" }, h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper" }, this.slider?.root ?? ""));
+    this.frame = this.root.firstChild;
+    this.frame.onkeydown = (e) => this.key(e);
+    this.frame.setAttribute("aria-busy", String(Boolean(this.film.coming)));
+    this.frame.removeAttribute("data-cost");
+    this.place([this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root, this.cost.root), this.editor.message],
+      [this.narration, h("div", { class: "agl-dock" }, this.quiz.root, this.controls()), this.panels.zoom.root, this.presenter.veil, this.presenter.sheet]);
+  }
+
+  /** Put the parts around the slider, which never leaves the page: it would fall from the hand that drags it. */
+  place(above, below) {
+    const fixed = this.slider?.root;
+    for (const child of [...this.frame.childNodes]) if (child !== fixed) child.remove();
+    this.frame.prepend(...above);
+    this.frame.append(...below);
+  }
+
+  /** Another film of the same graph: its numbers take the place of those on screen, and everything stays where it is. */
+  take(film) {
+    const { focus } = this.editor;
+    this.editor.shut?.();
+    this.graph.take(film); // which keeps the film's object: all parts have it
+    for (const part of [this.panels, this.table]) part.renew();
+    if (this.curves) {
+      const old = this.curves.root;
+      this.curves = new Curves(this);
+      old.replaceWith(this.curves.root);
+    }
+    this.refresh();
+    this.editor.buttons.get(focus)?.focus({ preventScroll: true });
   }
 
   // ---- views beside the graph: the table, reasons on boxes ---------------------------------------------------
@@ -74,6 +104,7 @@ class Stage {
 
   view(name) {
     const table = name === "Table", cost = name === "Cost";
+    this.viewed = name;
     for (const [key, tab] of Object.entries(this.views)) tab.setAttribute("aria-selected", String(key === name));
     this.frame?.toggleAttribute("data-cost", cost); // bars at the nodes
     this.cost.root.hidden = !cost;
@@ -226,7 +257,7 @@ class Stage {
     this.quiz.show();
   }
 
-  /** The same step once more: what may be seen has changed. */
+  /** The same step once more: what may be seen, or its numbers, have changed. */
   refresh() {
     if (this.frame) this.show(this.k, false);
   }
@@ -254,11 +285,13 @@ class Stage {
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
-  resume({ focus, presenting, opened, groups, wanted, playing, unsaved }) {
+  resume({ focus, viewed, curtain, presenting, opened, groups, wanted, playing, unsaved }) {
     if (unsaved) this.save();
     if (groups === this.film.groups.length) this.graph.reopen(opened, this.graph.focused());
     if (wanted !== null) this.go(Math.min(wanted, this.film.steps));
     if (playing) this.toggle();
+    if (viewed !== this.viewed) this.view(viewed);
+    this.presenter.curtain(curtain);
     if (presenting) this.presenter.enter();
     if (!focus) return;
     const edit = this.editor.buttons.get(focus), pane = this.panels.leafpane;
@@ -274,7 +307,7 @@ class Stage {
     for (const part of [this.quiz, this.presenter, this.editor, this.level, this.cost]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
-    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };
+    return { root: this.root, focus, viewed: this.viewed, curtain: !this.presenter.veil.hidden, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };
   }
 }
 
@@ -293,18 +326,25 @@ export default {
       const film = await decode(model.get("_film")), room = new Room(model, el, await decode(model.get("_poll")), (place) => new Stage(model, place, film));
       return () => { room.close(); showStill(); };
     }
-    let stage = new Stage(model, el, await decode(model.get("_film")));
-    const replace = async () => { // an input was changed, or the rest of the film came: another film, at the same place
-      const film = await decode(model.get("_film"));
-      if (stage.film.coming) model.set("position", stage.k);
+    const film = await decode(model.get("_film")), slider = new Slider(model);
+    let stage = new Stage(model, el, film, slider);
+    slider.put = (film) => { // an input was changed, or the rest of the film came: another film, at the same place
+      const old = stage.film, { coming, steps } = old;
+      if (!coming && stage.quiz.mode === "watch" && alike(old, film)) { stage.take(film); return; }
+      if (coming) model.set("position", stage.k);
       const before = stage.close();
-      el.replaceChildren();
-      stage = new Stage(model, el, film);
+      stage = new Stage(model, el, film, slider, before);
+      if (!coming) slider.turned(steps, film.steps);
       stage.resume(before);
+    };
+    const replace = async () => {
+      const text = model.get("_film"), film = await decode(text);
+      if (text === model.get("_film")) slider.put(film); // else a newer one comes
     };
     model.on("change:_film", replace);
     return () => {
       model.off("change:_film", replace);
+      slider.close();
       stage.close();
       showStill();
     };

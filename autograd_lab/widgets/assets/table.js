@@ -96,6 +96,9 @@ export class Table {
     this.pool = [];
   }
 
+  /** The film has other numbers. */
+  renew() { this.ledger = new Ledger(this.film); }
+
   get active() { return !this.root.hidden; }
 
   resize() {

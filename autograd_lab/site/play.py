@@ -92,7 +92,7 @@ def traced(source: str) -> dict[str, Any]:
         raise ValueError(
             f"this program has nothing to step through: {ran.error or 'it has no tensors'}\n{source}"
         )
-    return {"traits": program.traits(ran.trace), "why": program.answers(ran.trace)}
+    return {"traits": program.traits(ran.trace, source=source), "why": program.answers(ran.trace)}
 
 
 def _script(data: Any) -> str:

@@ -23,6 +23,7 @@ from autograd_lab.tracing.why.answer import caption
 
 from . import still
 from .frames import film
+from .literals import inputs
 from .opening import cut
 from .wire import encode
 
@@ -63,12 +64,15 @@ def from_line(error: BaseException, file: str) -> TracebackType | None:
     return here
 
 
-def traits(trace: Trace, position: int = 0) -> Record:
-    """What the front end of a stepper asks for, where no kernel answers: the same as an exported `Stepper(trace, position)` has."""
+def traits(trace: Trace, position: int = 0, source: str = "") -> Record:
+    """What the front end of a stepper asks for, where no kernel answers: the same as an exported `Stepper(trace, position)` has.
+
+    With the `source` of the program its inputs that are one number are in it: see literals.py.
+    """
     carried = len(trace) <= CARRIED
     asked = encode({"standing": STANDING, "questions": questions(trace)}) if carried else ""
     return {
-        "_asks": [], "_edit": {}, "_edit_answer": {}, "_film": encode(film(trace)), "_inputs": [], "_kernel": False, "_quiz": asked,
+        "_asks": [], "_edit": {}, "_edit_answer": {}, "_film": encode(film(trace)), "_inputs": inputs(trace, source), "_kernel": False, "_quiz": asked,
         "_run": 0, "_seen": 0, "_still": still.key(still.text(trace, "")), "by": "event", "engine_log": [], "level": "all",
         "mode": "watch", "position": min(max(position, 0), len(trace)), "predictions": [],
     }  # fmt: skip
@@ -81,6 +85,7 @@ class Ran:
     trace: Trace | None
     error: Record | None
     """type, message, line (1 is the first, 0 if unknown), text (the traceback from the program's own line on)."""
+    source: str = ""
     cut: str = ""
     """The limit at which the recording ended, and the program with it: "events", "time", or "" for none."""
 
@@ -89,7 +94,7 @@ class Ran:
         trace = self.trace
         opens_at = 0 if trace is None or self.error is None else len(trace)  # where it failed, if it did
         return {
-            "traits": None if trace is None else traits(trace, opens_at),
+            "traits": None if trace is None else traits(trace, opens_at, self.source),
             "why": [] if trace is None else answers(trace),
             "error": self.error,
             "events": 0 if trace is None else len(trace),
@@ -133,7 +138,7 @@ def run(
         reached = "events" if len(trace) > most else "time"
         trace = cut(trace, most)
     error = None if failure is None or isinstance(failure, SystemExit) else _told(failure, file)
-    return Ran(trace if trace is not None and trace.tensors else None, error, reached)
+    return Ran(trace if trace is not None and trace.tensors else None, error, source, reached)
 
 
 def answers(trace: Trace, most: int = 40) -> list[Record]:

@@ -248,6 +248,77 @@ def test_a_program_ends_at_its_limit(page):
     expect(page.locator("#play-printed")).to_have_text("it is tensor([3., 3.])\n")
 
 
+# -- the slider of a number in the program ------------------------------------------------------------------
+
+SLIDES = """import torch
+x = torch.tensor(2.0, requires_grad=True)
+endless = x.item() > 5
+while endless:
+    pass
+y = x**3 if x.item() > 0 else 1 // 0
+y.backward()
+print("ran")
+"""
+
+
+def test_a_number_of_the_program_is_changed_live(page):
+    run(page, SLIDES)
+    slider, leaves = page.get_by_role("slider", name="Value of x"), page.locator(".agl-leaves tbody tr").first
+    expect(slider).to_have_attribute("aria-valuetext", "x = 2")
+    page.get_by_label("Position").fill("9")
+    expect(page).to_have_url(re.compile("&s=9$"))
+    url = page.url
+    slider.evaluate("""async (e) => {
+        for (let i = 21; i <= 35; i++) { e.value = i; e.dispatchEvent(new Event("input", { bubbles: true })); await new Promise((done) => setTimeout(done, 5)); }
+        e.value = 30;
+        for (const kind of ["input", "change"]) e.dispatchEvent(new Event(kind, { bubbles: true }));
+    }""")
+    expect(leaves).to_contain_text("4")
+    expect(page.locator(".agl-svg")).to_contain_text("64")
+    expect(page.locator(".agl-code")).to_contain_text("x = torch.tensor(4.0, requires_grad=True)")
+    expect(page.locator(".agl-count")).to_have_text(re.compile("^9 / "))
+    page.get_by_role("button", name="Nudge").click()
+    expect(page.locator(".agl-nudge")).to_contain_text(re.compile(r"gradient 48\D"))
+    expect(page.locator(".agl-nudge")).to_contain_text(re.compile(r"/ h = 48\.0"))
+    # program, link and output stay as they are
+    assert page.locator("#play-program").input_value() == SLIDES
+    assert page.url == url
+    expect(page.locator("#play-printed")).to_have_text("ran\n")
+    # by the keyboard, and out of the domain
+    slider.focus()
+    page.keyboard.press("Home")
+    note = page.locator(".agl-slide-note")
+    expect(note).to_have_text(
+        "With this value the program raises ZeroDivisionError: integer division or modulo by zero The picture stays at x = 4."
+    )
+    expect(slider).to_be_focused()
+
+
+def test_a_number_with_which_the_program_never_ends_is_stopped(page):
+    run(page, SLIDES)
+    slider, note = page.get_by_role("slider", name="Value of x"), page.locator(".agl-slide-note")
+    slider.fill("36")
+    page.locator("#play-stop").click()
+    expect(note).to_have_text(re.compile("^Stopped. Python starts afresh. The picture stays at x = 2"))
+    expect(state(page)).to_have_text(re.compile("Python is ready"))
+    slider.fill("37")
+    expect(note).to_have_text(re.compile("^Stopped after 4 seconds"))
+    expect(state(page)).to_have_text(re.compile("Python is ready"))
+    slider.fill("21")
+    expect(page.locator(".agl-leaves tbody tr").first).to_contain_text("2.2")
+    run(page, OTHER)
+    expect(slider).to_be_hidden()  # no number alone in it
+
+
+def test_nothing_runs_before_run_is_pressed(site):
+    other = site.page("preload=off", play.address(SAMPLE, 3))
+    expect(other.locator(".agl-count")).to_have_text(re.compile("^3 / "))
+    expect(other.get_by_role("slider", name="Value of b")).to_be_disabled()
+    expect(other.locator(".agl-slide-note")).to_have_text("Press Run: then the slider moves the program.")
+    assert other.noted == []
+    other.context.close()
+
+
 # -- the address ------------------------------------------------------------------------------------------
 
 

@@ -165,7 +165,7 @@ class Play {
 
   run() {
     if (!this.python) return this.say(NO_PYTHON, true);
-    if (this.python.busy) return undefined;
+    if (this.python.busy && this.python.state !== "sliding") return undefined;
     this.clear();
     this.running = this.editor.value;
     this.python.run(this.running);
@@ -174,8 +174,11 @@ class Play {
 
   heard(what, detail) {
     const { python } = this;
+    if (what === "slid") { this.slid(detail); if (at("stop").hidden) return; }
     at("stop").hidden = !(python.busy || typeof python.wanted === "string");
     at("run").setAttribute("aria-disabled", String(python.busy));
+    if (what === "sliding") this.say("The program is running with another number.");
+    else if (what === "slid") this.say("Python is ready.");
     const then = typeof python.wanted === "string" ? " Your program runs as soon as it is there." : "";
     if (what === "loading") this.say(`Python is loading: ${megabytes(detail.loaded)}${detail.size ? ` of ${megabytes(detail.size)}` : ""} MB.${then}`);
     else if (what === "starting" || what === "waiting") this.say(`Python is starting.${then}`);
@@ -195,6 +198,27 @@ class Play {
       drawing: "The program has run, but drawing its steps took too long: let it do less. Python starts afresh.",
     }[reason];
     this.say(this.halted, reason !== "stop");
+    if (this.sliding) this.slid({ error: this.halted });
+  }
+
+  // ---- sliders: the program runs with another number; the editor and the address keep it as it is written ----
+
+  /** Run again for what the stepper asks, as a kernel would (widgets/rerun.py). */
+  slide(model) {
+    const { n, name, text, reset, ...more } = model.get("_edit");
+    this.sliding = { n, model, values: reset ? {} : { ...this.values, [name]: text } };
+    if (!this.python.slide(this.ran, { values: this.sliding.values, name, more: false, ...more })) this.slid({ error: "Python is not ready yet: try again when it is." });
+  }
+
+  slid(found) {
+    const { n, model, values } = this.sliding ?? {}, { error, film, inputs, nudge } = found && typeof found === "object" ? found : { error: "The answer cannot be read." };
+    this.sliding = null;
+    if (!model || model !== this.stepper?.model) return; // another stepper is there by now
+    if (!error && typeof film === "string" && Array.isArray(inputs)) {
+      this.values = values;
+      model.set({ _inputs: inputs, _film: film });
+    }
+    model.set("_edit_answer", { n, error: String(error ?? ""), nudge });
   }
 
   async done({ traits, why, error, events, cut, heavy }) {
@@ -237,7 +261,7 @@ class Play {
   /** Remove what the last run showed. */
   clear() {
     this.closing = this.stepper;
-    this.stepper = this.ran = this.halted = null;
+    this.stepper = this.ran = this.halted = this.running = null;
     this.closing?.close();
     at("stepper").replaceChildren();
     at("printed").replaceChildren();
@@ -257,8 +281,11 @@ class Play {
     const known = Object.fromEntries(Object.entries(traits).filter(([name]) => TRAITS.has(name)));
     if (typeof known._film !== "string") return;
     this.ran = program;
-    this.stepper = await open({ ...known, position: this.step }, at("stepper"));
+    this.values = {};
+    const live = this.python?.state === "ready" && program === this.running; // else it has not run here yet
+    this.stepper = await open({ ...known, position: this.step, _kernel: live, _resting: this.python ? "Press Run: then the slider moves the program." : "" }, at("stepper"));
     const { model } = this.stepper;
+    model.on("change:_edit", () => this.slide(model));
     this.step = model.get("position");
     model.on("change:position", () => {
       this.step = model.get("position");

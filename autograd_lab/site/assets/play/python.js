@@ -60,8 +60,9 @@ export class Python {
 
   /** Run a program as soon as Python is there. */
   run(program) {
-    if (this.busy) return;
+    if (this.busy && this.state !== "sliding") return;
     this.wanted = program;
+    if (this.state === "sliding") return; // after what a slider has asked
     if (this.state === "absent") this.load();
     else if (this.state === "ready") this.begin();
     else this.hear("waiting");
@@ -76,7 +77,18 @@ export class Python {
     this.wait(this.limits.seconds, "time");
   }
 
-  get busy() { return this.state === "running" || this.state === "drawing"; }
+  /** Run the program that is shown with other numbers (widgets/literals.py); whether it can be done now. */
+  slide(source, asked) {
+    if (this.state !== "ready") return false;
+    this.runs += 1;
+    this.state = "sliding";
+    this.port.postMessage({ do: "slide", source, asked: JSON.stringify(asked), n: this.runs, ...this.limits });
+    this.wait(this.limits.seconds, "time");
+    this.slow = setTimeout(() => this.hear("sliding"), 500);
+    return true;
+  }
+
+  get busy() { return this.state === "sliding" || this.state === "running" || this.state === "drawing"; }
 
   wait(seconds, reason) {
     clearTimeout(this.timer);
@@ -97,6 +109,7 @@ export class Python {
   /** A fresh worker in the place of this one. */
   renew() {
     clearTimeout(this.timer);
+    clearTimeout(this.slow);
     this.runs += 1;
     this.become("starting");
     this.port.postMessage({ do: "renew" });
@@ -123,19 +136,29 @@ export class Python {
     } else if (data.kind === "drawing" && this.state === "running") {
       this.become("drawing");
       this.wait(DRAWING, "drawing");
+    } else if (data.kind === "slid") {
+      for (const timer of [this.timer, this.slow]) clearTimeout(timer);
+      this.state = "ready";
+      this.hear("slid", read(data.result, { error: "The answer cannot be read." }));
+      if (data.heap > MOST_MEMORY) this.renew();
+      else if (typeof this.wanted === "string") this.begin();
     } else if (data.kind === "done") {
       clearTimeout(this.timer);
       const heavy = data.heap > MOST_MEMORY;
-      let result;
-      try {
-        result = JSON.parse(data.result);
-      } catch (error) {
-        result = { traits: null, why: [], error: { type: "Error", message: `the answer cannot be read (${error.message})`, line: 0, text: "" }, events: 0, cut: "" };
-      }
+      const result = read(data.result, { traits: null, why: [], error: { type: "Error", message: "the answer cannot be read", line: 0, text: "" }, events: 0, cut: "" });
       if (heavy) this.renew();
       else this.become("ready");
       this.hear("done", { ...result, heavy });
     }
+  }
+}
+
+/** An answer from Python; `otherwise` if it is none, since a program can send what it likes. */
+function read(text, otherwise) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
   }
 }
 

@@ -5,27 +5,34 @@ const boot = `
 from autograd_lab.torchlike.world.standin import stand_in
 torch = stand_in()
 
-from autograd_lab.widgets import program
-import builtins, json
+from autograd_lab.widgets import literals, program
+import functools, json
 
 seed = torch.get_rng_state()
 
-def run(source, tell, events, seconds):
+def begin():
     # as in a program that runs alone, whatever another one has set
     torch.set_rng_state(seed)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
     torch.autograd.set_detect_anomaly(False)
+
+def run(source, tell, events, seconds):
+    begin()
     return program.run(source, tell, most=events, seconds=seconds)
 
 def shown(ran):
     return json.dumps(ran.shown(), allow_nan=False)
 
+def slide(source, asked, events, seconds):
+    limited = functools.partial(program.run, most=events, seconds=seconds)
+    return json.dumps(literals.slid(source, json.loads(asked), begin, limited), allow_nan=False)
+
 run("import torch; torch.ones(2, requires_grad=True).sum().backward()", print, 100, 60).shown()  # so that what it needs is imported
-(run, shown)
+(run, shown, slide)
 `;
 
-let run, shown, heap;
+let run, shown, slide, heap;
 
 async function begin({ files, lock, packages, scripts, module }) {
   const name = (url) => String(url?.url ?? url).split("/").at(-1);
@@ -40,11 +47,21 @@ async function begin({ files, lock, packages, scripts, module }) {
   self.importScripts("pyodide.js");
   const py = await loadPyodide({ indexURL: BASE, lockFileURL: `${BASE}pyodide-lock.json`, env: { HOME: "/home/pyodide" } });
   await py.loadPackage(packages, { messageCallback() {}, errorCallback(text) { throw new Error(text); } });
-  [run, shown] = py.runPython(boot).toJs();
+  [run, shown, slide] = py.runPython(boot).toJs();
   heap = () => py._module.HEAP8.length;
 }
 
 self.onmessage = async ({ data }) => {
+  if (data.do === "slide") {
+    let result;
+    try {
+      result = slide(data.source, data.asked, data.events, 0.9 * data.seconds);
+    } catch (error) {
+      result = JSON.stringify({ error: String(error?.message ?? error).trim().split("\n").at(-1) });
+    }
+    self.postMessage({ kind: "slid", n: data.n, result, heap: heap() });
+    return;
+  }
   if (data.do !== "run") {
     try {
       await begin(data);

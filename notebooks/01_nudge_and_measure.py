@@ -185,6 +185,13 @@ assert x.grad == 12
 # There is none. The node of `x**3` has a **rule**. It takes the gradient that arrives and multiplies
 # it by $3x^2$, at the `x` that went through it. That gives 12, not 12 and a bit.
 #
+# Now see the rule and the nudge at once. Drag `x` below the graph: values and gradient follow. Then press **Nudge**, and drag `h`. The small
+# curve is the valley of this `x`. Does its lowest point stay where it is when you drag `x`?
+
+# %%
+lab.step(f, torch.tensor(2.0, requires_grad=True, dtype=torch.float64))
+
+# %% [markdown]
 # > **You may think** automatic differentiation is one of the two things you know: measuring with a
 # > small `h`, or doing algebra on a formula.
 # >

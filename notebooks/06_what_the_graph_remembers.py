@@ -34,8 +34,11 @@
 # %%
 held, remembers = ..., ...  # fill in, then run
 
+from itertools import pairwise
+
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.course import plots
 
 lab.level("saved")  # with the saved values
 
@@ -149,9 +152,22 @@ assert saved == [1, 0, 1, 1, 1]
 assert edges == [2, 2]  # above: the forward run made them, and they stay
 
 # %% [markdown]
-# This is why training takes so much more memory than using a network: **the values of every layer wait for
-# the way back.**
-#
+# Step by step, the memory that saved values hold grows. And in backward? **Predict** whether it `"stays"`, `"shrinks"` from node
+# to node, or `"drops"` as a whole.
+
+# %%
+prediction = ...
+
+with lab.record() as trace:
+    torch.exp(torch.tanh(torch.relu(x @ w + b))).sum().backward()
+cost = lab.cost(trace)
+falls = sum(now < before for before, now in pairwise(cost.held))
+curve = "stays" if cost.held[-1] else "shrinks" if falls > 1 else "drops"
+if lab.reveal(prediction, curve, "06.m"):
+    plots.curves({"saved values": cost.held}, xlabel="step", ylabel="bytes held")
+    print(cost)
+
+# %% [markdown]
 # ## Three switches with similar names
 #
 # | switch | keeps |
@@ -166,6 +182,7 @@ assert edges == [2, 2]  # above: the forward run made them, and they stay
 # %%
 with_extra_call, with_retain_grad = [..., ...], [..., ...]  # h.grad and a.grad
 
+assert falls == 3
 import warnings
 
 a = torch.tensor(3.0, requires_grad=True)

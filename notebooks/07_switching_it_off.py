@@ -41,6 +41,7 @@ import math
 
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.course import plots
 
 lab.level("saved")  # with the saved values
 
@@ -137,24 +138,28 @@ lab.reveal(prediction, {switch: result.requires_grad for switch, result in resul
 
 # %% [markdown]
 # What do the switches save? Five images run forward through two layers. As it is, the nodes keep 500 numbers
-# for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`.
+# for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`. No backward follows: with
+# `eval`, is the memory that saved values hold `"flat"` over the steps, does it grow and `"stay"`, or grow and `"shrink"`?
 
 # %%
-prediction = [..., ...]
+prediction = [..., ..., ...]
 
 model = torch.nn.Sequential(torch.nn.Linear(64, 12), torch.nn.ReLU(), torch.nn.Linear(12, 10))
 
 
-def numbers_kept(recording):
+def kept(recording):
     with recording, lab.record() as trace:
         model(torch.ones(5, 64))
-    kept = {tensor for node in trace.nodes for _, tensor, _ in node["saved"]}
-    return sum(math.prod(trace.tensors[tensor]["shape"]) for tensor in kept)
+    tensors = {tensor for node in trace.nodes for _, tensor, _ in node["saved"]}
+    return sum(math.prod(trace.tensors[tensor]["shape"]) for tensor in tensors), lab.cost(trace).held
 
 
-plain = numbers_kept(torch.enable_grad())
+plain, _ = kept(torch.enable_grad())
 model.eval()
-lab.reveal(prediction, [numbers_kept(torch.enable_grad()), numbers_kept(torch.no_grad())], "07.f")
+(with_eval, grown), (under_no_grad, flat) = kept(torch.enable_grad()), kept(torch.no_grad())
+curve = "flat" if max(grown) == 0 else "stay" if grown[-1] == max(grown) else "shrink"
+if lab.reveal(prediction, [with_eval, under_no_grad, curve], "07.f"):
+    plots.curves({"eval": grown, "no_grad": flat}, xlabel="step", ylabel="bytes held")
 assert plain == 500  # the images, 320, the hidden values, 60, and the weights of the second layer, 120
 
 # %% [markdown]
@@ -286,8 +291,8 @@ switch, gradient, late = ..., ..., ...
 
 x = torch.tensor(3.0, requires_grad=True)
 (x * x.detach() + x).backward()
-kept = numbers_kept(torch.enable_grad())  # model.eval() is still on
-lab.reveal(switch, "no_grad" if kept else "eval", "07.k")
+now, _ = kept(torch.enable_grad())  # model.eval() is still on
+lab.reveal(switch, "no_grad" if now else "eval", "07.k")
 lab.reveal(gradient, x.grad, "07.l")
 k = torch.tensor(2.0)
 y = k * k

@@ -260,9 +260,9 @@ if lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else 
 # %% [markdown]
 # ## What forward keeps, and where the time goes
 #
-# The graph saves values for backward. A hook counts them. **Predict**, from most to
+# The graph saves values for backward. **Predict** who holds most of them at its peak, from most to
 # least: `"plain"`, `"no_grad"`, and `"checkpoint"`, which forgets what lies inside each half of the layers and
-# computes it again when backward comes by.
+# computes it again when backward comes by. And is its curve over the steps `"one hill"` or `"a tooth for each half"`?
 
 # %%
 from autograd_lab.utils.checkpoint import checkpoint
@@ -281,27 +281,25 @@ def halves(h, weights):
 
 
 # %%
-prediction = [..., ..., ...]
+prediction = [..., ..., ..., ...]  # most, next, least; the curve with checkpoint
 
 
-def kept(forward, recording=True):
+def run(forward, recording=True):
     *weights, last = deep(2**0.5)
-    own, numbers = {W.data_ptr() for W in (*weights, last)}, {}
-
-    def pack(t):
-        if t.data_ptr() not in own:  # the weights are there anyway
-            numbers[t.data_ptr()] = t.numel()
-        return t
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), torch.set_grad_enabled(recording):
-        scores = forward(images[:200], weights) @ last
-    if recording:
-        F.cross_entropy(scores, labels[:200]).backward()
-    return sum(numbers.values()), weights[0].grad
+    with lab.record() as trace, torch.set_grad_enabled(recording):
+        loss = F.cross_entropy(forward(images[:200], weights) @ last, labels[:200])
+        if recording:
+            loss.backward()
+    return lab.cost(trace), weights[0].grad
 
 
-runs = {"plain": kept(layers), "no_grad": kept(layers, False), "checkpoint": kept(halves)}
-lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]), "13.j")
+runs = {"plain": run(layers), "no_grad": run(layers, False), "checkpoint": run(halves)}
+held = {name: cost.held for name, (cost, _) in runs.items()}
+levels = [now for before, now in pairwise(held["checkpoint"]) if now != before]
+peaks = sum(a < b > c for a, b, c in zip(levels, levels[1:], levels[2:], strict=False))
+order = sorted(runs, key=lambda name: -runs[name][0].peak)
+if lab.reveal(prediction, [*order, "one hill" if peaks == 1 else "a tooth for each half"], "13.j"):
+    plots.curves(held, xlabel="step", ylabel="bytes held")
 
 # %% [markdown]
 # And where does the time go? Hooks before and after each node stop the clock. **Predict**: which node takes longest?
@@ -331,7 +329,8 @@ plots.bars(shortest, xlabel="time in the node")  # the loss on top
 # %%
 prediction = ...
 
-assert [runs[name][0] for name in ("plain", "checkpoint", "no_grad")] == [64000, 25600, 0]
+assert [runs[name][0].peak for name in ("plain", "checkpoint", "no_grad")] == [425600, 256000, 0]
+assert peaks == 3  # where forward ends, and one in each half
 assert numpy.allclose(runs["plain"][1].numpy(), runs["checkpoint"][1].numpy())
 first, second = torch.nn.Linear(64, 32).double(), torch.nn.Linear(32, 10).double()
 with lab.record():

@@ -56,8 +56,29 @@ def listing() -> Record:
             for marks in MARK.findall(line):
                 at.update({mark: [i, row] for mark in marks.split(", ")})
         for part in parts:
-            part[2] = "\n".join(MARK.sub("", line) for line in part[2].split("\n"))
+            part[2] = unmarked(part[2])
     return {"pages": pages, "at": at}
+
+
+def plain(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
+    """`page`, without the marks."""
+    return [[heading, first, unmarked(text)] for heading, first, text in page(functions)]
+
+
+def unmarked(text: str) -> str:
+    """Lines of source without what says which event they tell."""
+    return "\n".join(MARK.sub("", line) for line in text.split("\n"))
+
+
+def places(functions: tuple[Callable[..., Any], ...]) -> dict[tuple[str, int], int]:
+    """{(file, line number): row} of a page."""
+    found, file = {}, ""
+    for row, (number, text) in enumerate(rows(page(functions))):
+        if not number and text.startswith("# "):
+            file = str(PACKAGE / text[2:].partition(",")[0])
+        elif number:
+            found[file, number] = row
+    return found
 
 
 def page(functions: tuple[Callable[..., Any], ...]) -> list[list[Any]]:
@@ -207,4 +228,16 @@ def lying(state: State, n: int) -> list[int | None]:
     return [buffer.get(i) for i in range(1 + max([*wanted, *buffer], default=0))]
 
 
-__all__ = ["BY_MARK", "VALUES", "listing", "lying", "ran", "rows", "variables", "writes"]
+__all__ = [
+    "BY_MARK",
+    "MARK",
+    "VALUES",
+    "listing",
+    "lying",
+    "places",
+    "plain",
+    "ran",
+    "rows",
+    "variables",
+    "writes",
+]

@@ -74,8 +74,9 @@ def page(
         parts.append(data_block(stepper, more[i] if more else {}))
         parts.append(f"<noscript>{stepper.still()}</noscript>")
     layout = _EMBEDDED if embedded else _LAYOUT + (_ALONE if len(steppers) == 1 else "")
+    own = any("_own" in stepper.traits(sync=True) for stepper in steppers)
     return _PAGE.format(
-        title=escape(title), css=style(), layout=layout, body="\n".join(parts), script=script()
+        title=escape(title), css=style(), layout=layout, body="\n".join(parts), script=script(own)
     )
 
 
@@ -96,10 +97,14 @@ def widget() -> str:
 
 
 @cache
-def script() -> str:
-    """The stepper's module and the model it talks to; a page's script may not hold the text "</script"."""
+def script(own: bool = False) -> str:
+    """The stepper's module and the model it talks to; a page's script may not hold the text "</script".
+
+    With `own` also the module that steps through a function of one's own.
+    """
     shim = (ASSETS / "shim.js").read_text(encoding="utf-8")
-    return re.sub(r"</(?=script)", r"<\\/", widget() + shim, flags=re.I)
+    module = re.sub(r"^export default", "const OWN =", joined(("own.js",)), flags=re.M) if own else ""
+    return re.sub(r"</(?=script)", r"<\\/", widget() + module + shim, flags=re.I)
 
 
 def traits(stepper: OnPage) -> dict[str, Any]:

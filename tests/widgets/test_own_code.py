@@ -165,7 +165,7 @@ def test_a_variable_in_short(x, wanted):
 
 def test_the_page_gets_the_rows_of_the_lines():
     stepper = lab.step_code(graph()[2].backward)
-    document = json.loads(stepper._run)
+    document = json.loads(stepper._own)
     ((heading, _, body),) = document["parts"]
     assert heading == "test_own_code.py, class Value"
     rows = [f"# {heading}", *body.split("\n")]

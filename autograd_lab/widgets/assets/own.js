@@ -1,16 +1,42 @@
-// A function of one's own, stepped line by line (widgets/own_code.py): its source, the line that has just run, and its variables.
+// A function of one's own, stepped line by line (widgets/own_code.py): its source, the line that has just run, and its variables; beside it, perhaps, the lab's.
 import { clamp } from "./core.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { engineRows } from "./engine.js";
+import { hideStill } from "./host.js";
+
+/** Some source with one line lit, and the variables as that line left them. */
+class Listing {
+  constructor(parts, label, variables) {
+    this.held = h("div", focusable({ class: "agl-variables", tabindex: "0", role: "region", "aria-label": variables }));
+    this.rows = engineRows(parts).map(([n, text]) => h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " ")));
+    this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": label }), ...this.rows);
+    this.row = null;
+  }
+
+  /** Light the row of a step (or none, and say `idle` in place of variables); returns its line number. */
+  show(step, texts, lit, idle) {
+    for (const what of ["data-lit", "data-failed"]) this.row?.removeAttribute(what);
+    this.row = step ? this.rows[step[0]] : null;
+    if (!step) {
+      this.held.textContent = idle;
+      return "";
+    }
+    this.held.replaceChildren(...step[1].map(([variable, i]) => h("code", {}, h("b", {}, variable), ` = ${texts[i]}`)));
+    this.row.setAttribute("data-lit", lit);
+    if (step[2]) this.row.setAttribute("data-failed", "");
+    this.code.scrollTop = this.row.offsetTop + (this.row.offsetHeight - this.code.clientHeight) / 2;
+    return this.row.firstChild.textContent;
+  }
+}
 
 class OwnCode {
   constructor(model, el) {
     this.model = model;
-    this.ran = JSON.parse(model.get("_run"));
+    this.ran = JSON.parse(model.get("_own"));
     this.last = this.ran.steps.length;
-    this.variables = h("div", focusable({ class: "agl-variables", tabindex: "0", role: "region", "aria-label": "Variables" }));
-    this.rows = engineRows(this.ran.parts).map(([n, text]) => h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n || ""), h("code", {}, text || " ")));
-    this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Your code" }), ...this.rows);
+    const { beside, parts } = this.ran;
+    this.yours = new Listing(parts, "Your code", "Variables");
+    this.ours = beside && new Listing(beside.parts, beside.title, `Variables of ${beside.title}`);
     this.says = h("div", { class: "agl-say", role: "status" });
     this.range = h("input", focusable({ type: "range", min: "0", max: String(this.last), "aria-label": "Line of the run", oninput: () => this.go(Number(this.range.value)) }));
     this.count = h("span", { class: "agl-count" });
@@ -21,8 +47,9 @@ class OwnCode {
       [button("To the end", [icon("last")], () => this.go(this.last)), () => this.k < this.last],
     ];
     const controls = h("div", { class: "agl-controls" }, ...this.buttons.map(([b]) => b), this.range, this.count);
-    const side = h("div", { class: "agl-side", "data-view": "engine" }, this.code, this.variables);
-    this.root = h("div", { class: "agl agl-own", "data-quiz": "watch", role: "group", "aria-label": "Stepper of your code" }, side, this.says, controls);
+    const column = (name, { code, held }) => h("div", { class: "agl-side", "data-view": "engine" }, ...(beside ? [h("div", { class: "agl-side-name" }, h("b", {}, name))] : []), code, held);
+    const sides = beside ? [h("div", { class: "agl-pair" }, column("Yours", this.yours), column(beside.title, this.ours))] : [column("", this.yours)];
+    this.root = h("div", { class: "agl agl-own", "data-quiz": "watch", role: "group", "aria-label": "Stepper of your code" }, ...sides, this.says, controls);
     this.root.addEventListener("keydown", (e) => this.key(e));
     el.append(h("div", { class: "agl-root" }, this.root));
     this.onposition = () => { if (model.get("position") !== this.k) this.show(model.get("position")); };
@@ -46,22 +73,14 @@ class OwnCode {
 
   show(k) {
     this.k = clamp(k, 0, this.last);
-    const { steps, texts, end, name } = this.ran, step = steps[this.k - 1], error = step?.[2];
-    for (const row of this.rows) for (const what of ["data-lit", "data-failed"]) row.removeAttribute(what);
-    if (step) {
-      const row = this.rows[step[0]];
-      row.setAttribute("data-lit", "now");
-      if (error) row.setAttribute("data-failed", "");
+    const { steps, texts, end, name, beside } = this.ran, step = steps[this.k - 1], error = step?.[2];
+    const at = this.yours.show(step, texts, "now", `the variables of ${name}, as each line leaves them`);
+    let told = !step ? `${name} is about to run.` : error ? `Line ${at} raised ${error}` : `Line ${at} has run.`;
+    if (beside) {
+      const [place, did] = step?.slice(3) ?? [-1, ""];
+      const there = this.ours.show(beside.steps[place], texts, did ? "now" : "made", "the lab waits for yours to begin");
+      if (did) told += ` ${did[0].toUpperCase()}${did.slice(1)}: the lab's line ${there}.`;
     }
-    this.variables.replaceChildren(...(step?.[1] ?? []).map(([variable, i]) => h("code", {}, h("b", {}, variable), ` = ${texts[i]}`)));
-    if (step) {
-      const row = this.rows[step[0]];
-      this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.code.clientHeight) / 2;
-    } else {
-      this.variables.textContent = `the variables of ${name}, as each line leaves them`;
-    }
-    const at = step ? this.rows[step[0]].firstChild.textContent : "";
-    const told = !step ? `${name} is about to run.` : error ? `Line ${at} raised ${error}` : `Line ${at} has run.`;
     this.says.textContent = this.k === this.last ? `${error && end.endsWith(error) ? `Line ${at}: ` : `${told} `}${end}` : told;
     this.count.textContent = `${this.k} / ${this.last}`;
     this.range.value = String(this.k);
@@ -76,7 +95,7 @@ class OwnCode {
 
 export default {
   render({ model, el }) {
-    const own = new OwnCode(model, el);
-    return () => own.close();
+    const own = new OwnCode(model, el), showStill = hideStill(el, model);
+    return () => { own.close(); showStill(); };
   },
 };

@@ -2,7 +2,8 @@
 function openStepper(data) {
   const el = document.createElement("div");
   data.replaceWith(el);
-  WIDGET.render({ model: new Model(JSON.parse(data.textContent)), el });
+  const model = new Model(JSON.parse(data.textContent));
+  (model.get("_own") ? OWN : WIDGET).render({ model, el });
 }
 
 for (const data of document.querySelectorAll("script[type='application/json']")) {

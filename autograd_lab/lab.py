@@ -50,16 +50,30 @@ def level(name: str) -> None:
     widgets.level(name)
 
 
-def step_code(call: Any, *inputs: Any) -> Any:
+def step_code(call: Any, *inputs: Any, beside: str | None = None) -> Any:
     """Run a function of yours and step through it line by line, with its variables: `lab.step_code(y.backward)`.
 
     It runs once, now; what it changes is changed. Recorded are at most 2,000 lines, of the function and of those defined inside it:
     then it is stopped, as one that never ends. An error is shown at its line, and not raised. Returns the stepper, whose `lines`,
     `result` and `end` say the same. Raises TypeError if `call` is no function or method written in Python.
+
+    beside   a step of the engine that grows in exercises 02 to 06, such as "pop": then `call` is your function for it. It runs, without
+             `inputs`, on a small graph of the course's, beside the lab's own code for that step. Raises ValueError for another name.
     """
+    if beside is not None:
+        from .course.beside import step_beside
+
+        return step_beside(beside, call)
     from .widgets.own_code import CodeStepper
 
     return CodeStepper(call, *inputs)
+
+
+def engine_so_far(step: str | None = None) -> Any:
+    """The engine that grows in exercises 02 to 06: its pieces before `step`, yours where they have passed (see course/growing.py)."""
+    from .course import growing
+
+    return growing.engine_so_far(step)
 
 
 def record_torch(fn: Any = None, *inputs: Any, **options: Any) -> Any:
@@ -268,7 +282,7 @@ def statement(item_id: str) -> Any:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "compare_static", "cost", "draw", "expect", "fast", "graph", "hint", "level", "narrate", "practice", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "cost", "draw", "engine_so_far", "expect", "fast", "graph", "hint", "level", "narrate", "practice", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "source", "stand_in", "state", "statement", "step", "step_code", "variant", "why", "wrong_order",
 ]  # fmt: skip
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "02"
-#     minutes: 40
-#     points: 12
+#     minutes: 45
+#     points: 13
 # ---
 
 # %% [markdown]
@@ -580,3 +580,295 @@ item(
         ),
     ],
 )
+
+# %% [markdown]
+# ## 02.7 · An engine that grows: record (1 point)
+#
+# In exercises 02 to 06 you write an engine of your own, a piece in each; in exercise 13 you complete it. Its numbers are
+# `Value`s. A leaf that requires a gradient has an `accumulator`, its mailbox; what an operation made has a `grad_fn`.
+# A constant has neither.
+#
+# The first piece is what every operation does at its end. Write `record(name, operands, data)`. It returns the new
+# `Value(data)`. If some operand has a history, or is a leaf that requires a gradient, then the new Value has a
+# `grad_fn`: a new `Node(name, edges)`, with one edge for each operand, in their order, and `None` for a dead end.
+
+
+# %%
+class Node:
+    """What an operation leaves: a name, and an edge for each operand. None is a dead end.
+
+    The accumulator of a leaf is a Node too: it has no edges, and its `variable` is the leaf.
+    """
+
+    made = 0
+
+    def __init__(self, name, edges, variable=None):
+        self.name, self.edges, self.variable = name, edges, variable
+        self.rule = None  # for later
+        self.number = Node.made  # the newest node has the highest
+        Node.made += 1
+
+    def __repr__(self):
+        return self.name
+
+
+class Value:
+    """A number. Without `grad_fn` it is a leaf, and has an accumulator if it requires a gradient."""
+
+    def __init__(self, data, requires_grad=False, grad_fn=None):
+        self.data, self.grad, self.grad_fn = data, None, grad_fn
+        self.accumulator = Node("AccumulateGrad", [], self) if requires_grad else None
+
+
+# %%
+def record(name, operands, data):
+    """The Value `data`, made by the operation `name`; with a node if an operand wants a gradient."""
+    ### BEGIN SOLUTION
+    edges = []
+    for x in operands:
+        if x.grad_fn is not None:
+            edges.append(x.grad_fn)
+        else:
+            edges.append(x.accumulator)
+    if all(edge is None for edge in edges):
+        return Value(data)
+    return Value(data, grad_fn=Node(name, edges))
+    ### END SOLUTION
+
+
+# %%
+lab.check("02.7", record)
+
+# %% [markdown]
+# Your lines and the lab's own, side by side: step, and see where it makes its node. It records `a * k`, `b + a` and `k * k`;
+# `k` is a constant.
+
+# %%
+lab.step_code(record, beside="record")
+
+# %% tags=["item"]
+item(
+    "02.7",
+    kind="code",
+    hints=[
+        "Go through the operands and collect one edge for each. There are three kinds of operands.",
+        "The edge is x.grad_fn if there is one, and otherwise x.accumulator, which is None for a constant.",
+        "If all edges are None, return Value(data). Otherwise return Value(data, grad_fn=Node(name, edges)).",
+    ],
+)
+
+
+@shared
+def values():
+    "Two leaves a and b, a constant k, and h and j, which operations have made."
+    from autograd_lab.course.own_engine import Node, Value
+
+    a, b, k = Value(2.0, requires_grad=True), Value(5.0, requires_grad=True), Value(3.0)
+    h = Value(6.0, grad_fn=Node("MulBackward0", [a.accumulator, None]))
+    j = Value(7.0, grad_fn=Node("ExpBackward0", [b.accumulator]))
+    return {"a": a, "b": b, "k": k, "h": h, "j": j}
+
+
+@shared
+def told(y, known):
+    "A Value, its node, and where each edge leads."
+
+    def end(edge):
+        for name, x in known.items():
+            if edge is not None and (edge is x.grad_fn or edge is x.accumulator):
+                return ("the node of " if edge is x.grad_fn else "the accumulator of ") + name
+        return edge if edge is None else f"another {type(edge).__name__}"
+
+    if y is None or not hasattr(y, "grad_fn"):
+        return f"no Value: {type(y).__name__}"
+    node = y.grad_fn
+    return [y.data, None if node is None else [node.name, *[end(edge) for edge in node.edges]]]
+
+
+@probe(points=0.5, cases=[("k", "k"), ("a", "k"), ("k", "a"), ("a", "b"), ("h", "k"), ("h", "a"), ("a", "a")])
+def two_operands(record, x, y):
+    "A product of {0} and {1}: a and b are leaves that require a gradient, k is a constant, h was made by an operation"
+    known = values()
+    return told(record("MulBackward0", [known[x], known[y]], 4.0), known)
+
+
+@probe(points=0.5, hidden=True, cases=[("k",), ("j",), ("b",), ("hkj",), ("kkb",), ("kkkk",), ("jkah",)])
+def other_numbers_of_operands(record, which):
+    "Operands {0}, and a result of 0, twice: each call makes a node of its own, and no operand changes"
+    known = values()
+    operands = [known[name] for name in which]
+    first = record("Sum", tuple(operands), 0.0)
+    second = record("Other", operands, -1.5)
+    own = first.grad_fn is None or first.grad_fn is not second.grad_fn
+    onward = record("Next", [second, first], 1.0)
+    ends = (
+        []
+        if onward.grad_fn is None
+        else [edge is x.grad_fn for edge, x in zip(onward.grad_fn.edges, (second, first))]
+    )
+    return [
+        told(first, known),
+        told(second, known),
+        own,
+        ends,
+        len(operands),
+        [x.data for x in known.values()],
+    ]
+
+
+@wrong(
+    "M03",
+    "You make a node for k * k as well, where nobody wants a gradient. It needs one only if some edge leads to a node.",
+)
+def record(name, operands, data):
+    return Value(data, grad_fn=Node(name, [x.grad_fn or x.accumulator for x in operands]))
+
+
+@wrong(
+    "M03",
+    "Edges are missing: there is one for each operand. Where an operand is a constant, the edge is None, and keeps its place.",
+)
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands if x.grad_fn or x.accumulator]
+    return Value(data, grad_fn=Node(name, edges)) if edges else Value(data)
+
+
+@wrong(
+    "M04",
+    "Your edge to a leaf leads to a new accumulator. A leaf has one for all its uses, x.accumulator, or its gradients would never meet.",
+)
+def record(name, operands, data):
+    edges = []
+    for x in operands:
+        wants = x.accumulator is not None
+        edges.append(x.grad_fn or (Node("AccumulateGrad", [], x) if wants else None))
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "Leaves are left out. Their grad_fn is None, but a leaf that requires a gradient has an accumulator, and the edge leads there.",
+)
+def record(name, operands, data):
+    edges = [x.grad_fn for x in operands]
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "M03",
+    "You record only if all operands want a gradient. One is enough; a constant beside it has the edge None.",
+)
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    return Value(data, grad_fn=Node(name, edges)) if all(edges) else Value(data)
+
+
+@wrong("", "The edges stand in the opposite order. The first one belongs to the first operand.")
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands][::-1]
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "The result has no node, not even where a leaf requires a gradient. Is one made there, and handed over as grad_fn?",
+)
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    Node(name, edges)
+    return Value(data)
+
+
+@wrong("", "What you return is the node. Return the new Value, with the node as its grad_fn.")
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    return Node(name, edges) if any(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "Your edges are the operands themselves, which are Values. An edge leads to a node: x.grad_fn, or x.accumulator.",
+)
+def record(name, operands, data):
+    if any(x.grad_fn or x.accumulator for x in operands):
+        return Value(data, grad_fn=Node(name, list(operands)))
+    return Value(data)
+
+
+@wrong("", "Only the first operand decides whether there is a node. Ask all of them.")
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    return Value(data, grad_fn=Node(name, edges)) if edges[0] else Value(data)
+
+
+@wrong("", "Your function hands nothing back: `return` the new Value.")
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    Value(data, grad_fn=Node(name, edges))
+
+
+@right
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    return Value(data, grad_fn=Node(name, edges) if any(edges) else None)
+
+
+@right
+def record(name, operands, data):
+    result = Value(data)
+    edges = tuple(x.accumulator if x.grad_fn is None else x.grad_fn for x in operands)
+    if edges.count(None) < len(edges):
+        result.grad_fn = Node(name, edges)
+    return result
+
+
+@right
+def record(name, operands, data):
+    def edge_of(x):
+        if x.grad_fn:
+            return x.grad_fn
+        if x.accumulator:
+            return x.accumulator
+        return None
+
+    edges = list(map(edge_of, operands))
+    if not any(edges):
+        return Value(data)
+    return Value(data, grad_fn=Node(name, edges))
+
+
+@right
+def record(name, operands, data):
+    if len([x for x in operands if x.grad_fn is not None or x.accumulator is not None]) == 0:
+        return Value(data)
+    node = Node(name, [])
+    for x in operands:
+        node.edges += [x.grad_fn if x.grad_fn is not None else x.accumulator]
+    return Value(data, False, node)
+
+
+@right
+def record(name, operands, data):
+    def collect(rest):
+        if not rest:
+            return []
+        return [rest[0].grad_fn or rest[0].accumulator, *collect(rest[1:])]
+
+    edges = collect(list(operands))
+    wanted = set(edges) - {None}
+    return Value(data, grad_fn=Node(name, edges)) if wanted else Value(data)
+
+
+@right
+def record(name, operands, data):
+    edges_of_this_operation, somebody_wants_a_gradient = [None] * len(operands), False
+    for place, operand in enumerate(operands):
+        where_its_gradient_goes = operand.accumulator
+        if operand.grad_fn is not None:
+            where_its_gradient_goes = operand.grad_fn
+        edges_of_this_operation[place] = where_its_gradient_goes
+        somebody_wants_a_gradient |= where_its_gradient_goes is not None
+    new_value = Value(data)
+    if somebody_wants_a_gradient:
+        new_value.grad_fn = Node(name, edges_of_this_operation)
+    return new_value

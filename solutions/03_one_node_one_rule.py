@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "03"
-#     minutes: 35
-#     points: 10
+#     minutes: 40
+#     points: 11
 # ---
 
 # %% [markdown]
@@ -446,3 +446,371 @@ def _asked(formula):
 
 avoiding(_rules(divide=_asked(lambda a, b: a / b)))
 avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where(a > 0, a, 0.1 * a))))
+
+# %% [markdown]
+# ## 03.4 · An engine that grows: count (1 point)
+#
+# The second piece of your engine. One message comes in at a node, and one goes out along each edge. So before anything
+# is sent, the graph tells how many messages a node will get: as many as there are edges that lead to it. Only the first node,
+# the `root`, gets its one message from outside.
+#
+# Write `count(root)`. It returns a dict: for every node that can be reached from `root`, how many messages it will get.
+# `node.edges` is a list of nodes; `None` is a dead end, and no node.
+#
+# `engine` below has what was there before. If exercise 02.7 is still open, its piece is the course's: look at it, and go on.
+
+# %%
+engine = lab.engine_so_far("count")
+engine
+
+
+# %%
+def count(root):
+    """{node: how many messages it will get}, for every node from `root` on."""
+    ### BEGIN SOLUTION
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node is None:
+                continue
+            if node not in deps:
+                deps[node] = 0
+                stack.append(node)
+            deps[node] += 1
+    return deps
+    ### END SOLUTION
+
+
+# %%
+lab.check("03.4", count)
+
+# %% [markdown]
+# Beside yours is the lab's own: it calls the numbers `deps`, for dependencies. Both count the graph of
+# `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. The node of each line has its name here, and `a` is the accumulator.
+
+# %%
+lab.step_code(count, beside="count")
+
+# %% tags=["item"]
+item(
+    "03.4",
+    kind="code",
+    hints=[
+        "Keep a list of nodes whose edges you have not looked at yet. It begins with the root, and the dict with {root: 1}.",
+        "Every edge to a node counts, but each node goes on the list only once: when you meet it for the first time.",
+        "Take a node from the list. For each node in its edges, but None: if it is new, put it on the list and begin with 0; then add 1.",
+    ],
+)
+
+
+@shared
+def graphs():
+    "Small graphs of nodes; n is a node without edges."
+    from autograd_lab.course.own_engine import Node
+
+    n = Node("n", [])
+    m = Node("m", [n, None])
+    p = Node("p", [m, m])
+    q = Node("q", [m, None, p])
+    r = Node("r", [q, n])
+    s = Node("s", [n, q, r, q])
+    return {"n": n, "m": m, "p": p, "q": q, "r": r, "s": s}
+
+
+@shared
+def named(found, known):
+    "A dict of nodes, with their names."
+    names = {one: name for name, one in known.items()}
+    return {str(names.get(one, one)): found[one] for one in found}
+
+
+@probe(points=0.5, cases=[("m",), ("p",), ("q",), ("r",), ("s",)])
+def from_a_node(count, root):
+    "From the node {0}. The edges: m to n and None; p to m and m; q to m, None and p; r to q and n; s to n, q, r and q"
+    known = graphs()
+    return named(count(known[root]), known)
+
+
+@probe(points=0.5, hidden=True, cases=[("n", 0, 0), ("s", 0, 0), ("n", 8, 0), ("m", 1, 3000)])
+def again_and_far(count, end, double, single):
+    "From {0}, with {1} nodes before it that lead to the next one twice, and {2} that do once; counted two times, nothing is changed"
+    from autograd_lab.course.own_engine import Node
+
+    known = graphs()
+    top = known[end]
+    for _ in range(double):
+        top = Node("double", [top, None, top])
+    for _ in range(single):
+        top = Node("single", [None, top])
+    edges = [len(one.edges) for one in known.values()]
+    first, second = count(top), count(top)
+    numbers = sorted(first.values())
+    few = {name: first[one] for name, one in known.items() if one in first}
+    return [
+        few,
+        len(first),
+        numbers[0],
+        numbers[-1],
+        first == second,
+        [len(one.edges) for one in known.values()] == edges,
+    ]
+
+
+@wrong(
+    "M06",
+    "You count a node anew for every path that leads to it. Look at the edges of each node only once: remember which you have met.",
+)
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node is not None:
+                deps[node] = deps.get(node, 0) + 1
+                stack.append(node)
+    return deps
+
+
+@wrong(
+    "M07",
+    "A node that leads to another twice sends it two messages. Count the edges, not the nodes that they come from.",
+)
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in set(stack.pop().edges) - {None}:
+            if node not in deps:
+                deps[node] = 0
+                stack.append(node)
+            deps[node] += 1
+    return deps
+
+
+@wrong(
+    "", "The root gets a message as well, the one from outside with which everything begins. Its number is 1."
+)
+def count(root):
+    deps, stack = {root: 0}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node is not None:
+                if node not in deps:
+                    deps[node] = 0
+                    stack.append(node)
+                deps[node] += 1
+    return deps
+
+
+@wrong("", "The root is missing. It gets one message, from outside.")
+def count(root):
+    deps, stack = {}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node is not None:
+                if node not in deps:
+                    deps[node] = 0
+                    stack.append(node)
+                deps[node] += 1
+    return deps
+
+
+@wrong("M03", "You look for the edges of None. It is a dead end and no node: pass it over.")
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node not in deps:
+                deps[node] = 0
+                stack.append(node)
+            deps[node] += 1
+    return deps
+
+
+@wrong("M03", "None has got a number, too. It is a dead end: nothing is sent there.")
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node not in deps:
+                deps[node] = 0
+                if node is not None:
+                    stack.append(node)
+            deps[node] += 1
+    return deps
+
+
+@wrong(
+    "",
+    "Your number says how many edges a node has. A message comes in over each edge that leads to it: count those.",
+)
+def count(root):
+    deps, stack = {}, [root]
+    while stack:
+        one = stack.pop()
+        if one not in deps:
+            deps[one] = len(one.edges)
+            stack += [node for node in one.edges if node is not None]
+    return deps
+
+
+@wrong("", "You stop behind the root. The nodes that it leads to have edges too.")
+def count(root):
+    deps = {root: 1}
+    for node in root.edges:
+        if node is not None:
+            deps[node] = deps.get(node, 0) + 1
+    return deps
+
+
+@wrong(
+    "M06",
+    "Every node has 1, however many edges lead to it. You have noted which nodes there are: add 1 for each edge.",
+)
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node is not None and node not in deps:
+                deps[node] = 1
+                stack.append(node)
+    return deps
+
+
+@wrong(
+    "M06",
+    "The first edge to a node is not counted: where one leads to it you have 0. Add 1 for that one as well.",
+)
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node in deps:
+                deps[node] += 1
+            elif node is not None:
+                deps[node] = 0
+                stack.append(node)
+    return deps
+
+
+@wrong(
+    "",
+    "Right for small graphs; but you call yourself for every node, and Python allows about a thousand calls inside each other. Use a list "
+    "of your own for the nodes that wait.",
+    score=0.5,
+)
+def count(root):
+    deps = {root: 1}
+
+    def visit(one):
+        for node in one.edges:
+            if node is not None:
+                if node not in deps:
+                    deps[node] = 0
+                    visit(node)
+                deps[node] += 1
+
+    visit(root)
+    return deps
+
+
+@right
+def count(root):
+    from collections import Counter
+
+    deps, nodes = Counter([root]), [root]
+    for one in nodes:
+        for node in one.edges:
+            if node and node not in deps:
+                nodes.append(node)
+            if node:
+                deps[node] += 1
+    return deps
+
+
+@right
+def count(root):
+    """First all the nodes, then all the edges."""
+    nodes, stack = set(), [root]
+    while stack:
+        one = stack.pop()
+        if one is not None and one not in nodes:
+            nodes.add(one)
+            stack.extend(one.edges)
+    deps = {one: 0 for one in nodes}
+    deps[root] = 1
+    for one in nodes:
+        for node in one.edges:
+            if node is not None:
+                deps[node] += 1
+    return deps
+
+
+@right
+def count(root):
+    from collections import defaultdict, deque
+
+    deps, queue, seen = defaultdict(int), deque([root]), {root}
+    deps[root] = 1
+    while queue:
+        for node in queue.popleft().edges:
+            if node is None:
+                continue
+            deps[node] += 1
+            if node not in seen:
+                seen.add(node)
+                queue.append(node)
+    return dict(deps)
+
+
+@right
+def count(root):
+    """By levels."""
+    deps, level = {root: 1}, [root]
+    while level:
+        below = [node for one in level for node in one.edges if node is not None]
+        level = [node for node in dict.fromkeys(below) if node not in deps]
+        for node in below:
+            deps[node] = deps.get(node, 0) + 1
+    return deps
+
+
+@right
+def count(root):
+    """The edges of all nodes in one list, and how often each node stands in it."""
+    nodes, edges, i = [root], [root], 0
+    known = {root}
+    while i < len(nodes):
+        found = [node for node in nodes[i].edges if node is not None]
+        edges += found
+        for node in found:
+            if node not in known:
+                known.add(node)
+                nodes.append(node)
+        i += 1
+    total = {}
+    for node in edges:
+        total[node] = total.get(node, 0) + 1
+    return total
+
+
+@right
+def count(root):
+    import sys
+
+    number_of_messages = {}
+
+    def one_more_message_for(node):
+        if node is None:
+            return
+        met_before = node in number_of_messages
+        number_of_messages[node] = number_of_messages.setdefault(node, 0) + 1
+        if not met_before:
+            for next_node in node.edges:
+                one_more_message_for(next_node)
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        one_more_message_for(root)
+    finally:
+        sys.setrecursionlimit(limit)
+    return number_of_messages

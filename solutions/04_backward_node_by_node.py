@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "04"
-#     minutes: 50
-#     points: 14
+#     minutes: 55
+#     points: 15
 # ---
 
 # %% [markdown]
@@ -1002,3 +1002,246 @@ def backward(root):
             else:
                 rest.append(node)
         open_nodes = rest
+
+
+# %% [markdown]
+# ## 04.5 · An engine that grows: pop (1 point)
+#
+# The third piece of your engine. `ready` is a list of the nodes that wait for no message any more. Write `pop(ready)`:
+# it takes the node that runs next out of the list, and returns it. An accumulator runs before all others, and of several
+# accumulators any may be first. Of the other nodes, the one that was made last runs first.
+#
+# The accumulator of a leaf has the leaf as its `variable`; the `variable` of other nodes is `None`. `number` says in
+# which order nodes were made: the newest has the highest.
+
+# %%
+engine = lab.engine_so_far("pop")
+engine
+
+
+# %%
+def pop(ready):
+    """Take the node that runs next out of the list `ready`, and return it."""
+    ### BEGIN SOLUTION
+    best = ready[0]
+    for node in ready:
+        if best.variable is None and (node.variable is not None or node.number > best.number):
+            best = node
+    ready.remove(best)
+    return best
+    ### END SOLUTION
+
+
+# %%
+lab.check("04.5", pop)
+
+# %% [markdown]
+# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. When your line takes
+# a node, the lab's `heappop` is lit: does it take the same one?
+
+# %%
+lab.step_code(pop, beside="pop")
+
+# %% tags=["item"]
+item(
+    "04.5",
+    kind="code",
+    hints=[
+        "Two questions decide: is one of them an accumulator? If not, which has the highest number?",
+        "Go through the list and keep the best one so far. Take it out only after the loop.",
+        "ready.remove(node) takes a node out of the list; or find its place and use ready.pop(place). Then return it.",
+    ],
+    equivalent={
+        "6: node.number > best.number -> node.number >= best.number": "no two nodes have the same number",
+    },
+)
+
+
+@shared
+def waiting(which):
+    "Nodes n1, n2, ..., made in this order, of which those with a capital N are accumulators; in the order of `which`."
+    from autograd_lab.course.own_engine import Node, Value
+
+    made = {}
+    for name in sorted(which, key=lambda name: int(name[1:])):
+        made[name] = Value(1.0, requires_grad=True).accumulator if name[0] == "N" else Node("Op", [None])
+    return [made[name] for name in which], {one: name for name, one in made.items()}
+
+
+@probe(
+    points=0.5,
+    cases=[
+        (["n1"],), (["n2", "n1"],), (["n1", "n2"],), (["N1", "n2"],), (["n1", "N2"],), (["n1", "n3", "n2"],), (["n3", "n4", "N1", "n2"],),
+        (["n5", "n1", "n4", "n2"],),
+    ],
+)  # fmt: skip
+def one_taken(pop, which):
+    "ready is {0}: n2 was made after n1; a capital N is an accumulator. What is returned, and what is left"
+    ready, names = waiting(which)
+    taken = pop(ready)
+    return [names.get(taken, f"no node: {type(taken).__name__}"), sorted(names[one] for one in ready)]
+
+
+@probe(
+    points=0.5,
+    hidden=True,
+    cases=[
+        (["n7", "n3", "N5", "n9"],),
+        (["N4", "n1", "n3", "N2"],),
+        (["n10", "n100", "n9"],),
+        (["n6", "n2", "n4", "n8", "n1", "N3"],),
+    ],
+)
+def until_none_is_left(pop, which):
+    "ready is {0}, and two more come when one has been taken; until the list is empty"
+    ready, names = waiting(which)
+    order = [names.get(pop(ready))]
+    more, others = waiting(["n2", "n1"])
+    ready.extend(more)
+    names |= {one: f"later {name}" for one, name in others.items()}
+    while ready and len(order) < 20:
+        order.append(names.get(pop(ready)))
+    leaves = sum(name[0] == "N" for name in which)
+    return [sorted(order[:leaves]), order[leaves:], len(ready)]
+
+
+@wrong(
+    "",
+    "You take the one that stands last in the list: it was the last to become ready, which is not the last to be made. Look at number.",
+)
+def pop(ready):
+    return ready.pop()
+
+
+@wrong(
+    "",
+    "You take the one that stands first in the list, as if they stood in a queue. What decides is when the nodes were made: number.",
+)
+def pop(ready):
+    return ready.pop(0)
+
+
+@wrong(
+    "",
+    "Among the nodes that are no accumulators you take the one made first. It is the other way round: the newest, with the highest number.",
+)
+def pop(ready):
+    ready.sort(key=lambda node: (node.variable is None, node.number))
+    return ready.pop(0)
+
+
+@wrong(
+    "",
+    "An accumulator has to wait until it is the newest. It runs before all others, whatever its number is.",
+)
+def pop(ready):
+    node = max(ready, key=lambda node: node.number)
+    ready.remove(node)
+    return node
+
+
+@wrong("", "An accumulator waits until no other node is left. It runs before all others.")
+def pop(ready):
+    node = max(ready, key=lambda node: (node.variable is None, node.number))
+    ready.remove(node)
+    return node
+
+
+@wrong(
+    "",
+    "The right node, but it is still in the list that you were given, and would run again and again. Take it out of that one.",
+)
+def pop(ready):
+    ready = sorted(ready, key=lambda node: (node.variable is not None, node.number))
+    return ready.pop()
+
+
+@wrong(
+    "",
+    "The list is right afterwards, but what you return is no node. Return the node that you have taken out.",
+)
+def pop(ready):
+    ready.remove(max(ready, key=lambda node: (node.variable is not None, node.number)))
+
+
+@wrong(
+    "", "You take out the right node, and return its number. The engine wants to run the node: return that."
+)
+def pop(ready):
+    node = max(ready, key=lambda node: (node.variable is not None, node.number))
+    ready.remove(node)
+    return node.number
+
+
+@wrong(
+    "",
+    "The list is empty afterwards. Take out the one that you return; the others still wait for their turn.",
+)
+def pop(ready):
+    node = max(ready, key=lambda node: (node.variable is not None, node.number))
+    ready.clear()
+    return node
+
+
+@right
+def pop(ready):
+    node = max(ready, key=lambda node: (node.variable is not None, node.number))
+    ready.remove(node)
+    return node
+
+
+@right
+def pop(ready):
+    ready.sort(key=lambda node: (node.variable is not None, node.number))
+    return ready.pop()
+
+
+@right
+def pop(ready):
+    for place, node in enumerate(ready):
+        if node.variable is not None:
+            return ready.pop(place)
+    numbers = [node.number for node in ready]
+    return ready.pop(numbers.index(max(numbers)))
+
+
+@right
+def pop(ready):
+    import heapq
+
+    heap = [(node.variable is None, -node.number, place) for place, node in enumerate(ready)]
+    heapq.heapify(heap)
+    return ready.pop(heap[0][2])
+
+
+@right
+def pop(ready):
+    def runs_before(one, other):
+        if (one.variable is None) != (other.variable is None):
+            return one.variable is not None
+        return one.number > other.number
+
+    for one in list(ready):
+        if all(one is other or runs_before(one, other) for other in ready):
+            ready.remove(one)
+            return one
+
+
+@right
+def pop(ready):
+    place = int(np.argmax([node.number + (node.variable is not None) * 10**9 for node in ready]))
+    node = ready[place]
+    del ready[place]
+    return node
+
+
+@right
+def pop(ready):
+    accumulators_that_are_ready = [node for node in ready if node.variable]
+    other_nodes_that_are_ready = sorted((node.number, i) for i, node in enumerate(ready) if not node.variable)
+    if accumulators_that_are_ready:
+        runs_next = accumulators_that_are_ready[0]
+    else:
+        runs_next = ready[other_nodes_that_are_ready[-1][1]]
+    ready[:] = [node for node in ready if node is not runs_next]
+    return runs_next

@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "05"
-#     minutes: 35
-#     points: 10
+#     minutes: 40
+#     points: 11
 # ---
 
 # %% [markdown]
@@ -520,3 +520,332 @@ def learn(w, turns, lr):
             w -= lr * 2 * (w - 3)
         values.append(w.item())
     return values
+
+
+# %% [markdown]
+# ## 05.4 · An engine that grows: deliver (1 point)
+#
+# The fourth piece of your engine. Within one pass, a gradient in between lies nowhere but in a dict of that pass, `buffers`:
+# `{node: the sum of the messages that have arrived}`. Write `deliver(node, g, deps, buffers, ready)`, for one message `g` to
+# `node`:
+#
+# - add it to what lies at the node; at first, nothing lies there, and the node is not in `buffers`,
+# - `deps[node]` says for how many messages the node still waits. It is one fewer now,
+# - if that was the last one, put the node at the end of the list `ready`,
+# - where `node` is `None`, a dead end, nothing happens.
+
+# %%
+engine = lab.engine_so_far("deliver")
+engine
+
+
+# %%
+def deliver(node, g, deps, buffers, ready):
+    """Add the message `g` to what lies at `node`; after its last one, `node` is ready."""
+    ### BEGIN SOLUTION
+    if node is None:
+        return
+    if node in buffers:
+        g = buffers[node] + g
+    buffers[node] = g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+    ### END SOLUTION
+
+
+# %%
+lab.check("05.4", deliver)
+
+# %% [markdown]
+# Beside yours is the lab's own, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. It adds, counts down, and
+# pushes a node that is ready. (In the lab a node may have several outputs, a slot for each. Here every node is plain.)
+
+# %%
+lab.step_code(deliver, beside="deliver")
+
+# %% tags=["item"]
+item(
+    "05.4",
+    kind="code",
+    hints=[
+        "The four lines of the list are four steps in your function. Begin with the last one: `if node is None: return`.",
+        "The first message is stored as it is, each later one is added: buffers[node] = buffers[node] + g.",
+        "Then deps[node] -= 1, and if deps[node] is 0 now, ready.append(node).",
+    ],
+)
+
+
+@shared
+def sent(deliver, messages, deps):
+    "Deliver these messages, each a name and a number, and say what has become of deps, buffers and ready."
+    from autograd_lab.course.own_engine import Node
+
+    nodes = {name: Node(name, [None]) for name in deps}
+    left = {nodes[name]: number for name, number in deps.items()}
+    buffers, ready = {}, []
+    for name, g in messages:
+        deliver(nodes.get(name), g, left, buffers, ready)
+    return {
+        "deps": {one.name: left[one] for one in left},
+        "buffers": {one.name: buffers[one] for one in buffers},
+        "ready": [one.name for one in ready],
+    }
+
+
+@probe(
+    points=0.5,
+    cases=[
+        ([["n", 5.0]], {"n": 1}),
+        ([["n", 5.0]], {"n": 2}),
+        ([["n", 5.0], ["n", 2.0]], {"n": 2}),
+        ([["n", 5.0], ["m", 1.0], ["n", 2.0]], {"m": 1, "n": 3}),
+        ([["n", 5.0], [None, 4.0], ["n", -7.0]], {"m": 1, "n": 2}),
+    ],
+)
+def messages(deliver, messages, deps):
+    "Messages {0}, where deps is {1}"
+    return sent(deliver, messages, deps)
+
+
+@probe(
+    points=0.5,
+    hidden=True,
+    cases=[
+        ([["n", 0.0], ["n", 0.0], ["m", 0.0], ["n", 3.0]], {"m": 2, "n": 3}),
+        (
+            [[None, 1.0], ["q", -2.0], ["n", 0.5], ["q", 2.0], ["n", 0.25], ["m", 4.0], ["q", 1.0]],
+            {"m": 1, "n": 2, "q": 3},
+        ),
+    ],
+)
+def other_messages(deliver, messages, deps):
+    "Zeros, negative messages, and nodes that are ready in another order: {0}, where deps is {1}. Then one array to two nodes, each of"
+    "which gets another: no sum is written into an array that somebody else holds"
+    found = sent(deliver, messages, deps)
+    from autograd_lab.course.own_engine import Node
+
+    n, m, g = Node("n", [None]), Node("m", [None]), np.array([1.0, 2.0])
+    left, held, order = {n: 2, m: 2}, {}, []
+    for node, message in ((n, g), (m, g), (n, np.array([10.0, 20.0])), (m, np.array([100.0, 200.0]))):
+        deliver(node, message, left, held, order)
+    return [found, held[n].tolist(), held[m].tolist(), g.tolist(), [one.name for one in order]]
+
+
+@wrong("M07", "The second message replaces the first one at its node. Add it to what lies there.")
+def deliver(node, g, deps, buffers, ready):
+    if node is not None:
+        buffers[node] = g
+        deps[node] -= 1
+        if deps[node] == 0:
+            ready.append(node)
+
+
+@wrong(
+    "M06",
+    "Your node is ready with its first message, while it still waits for others. Put it on the list only when deps[node] is 0.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    if node not in buffers:
+        ready.append(node)
+    buffers[node] = buffers.get(node, 0.0) + g
+    deps[node] -= 1
+
+
+@wrong(
+    "M06",
+    "Your node goes on the list with every message, and would run as often. Once is enough, with the last one: when deps[node] is 0.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    deps[node] -= 1
+    ready.append(node)
+
+
+@wrong(
+    "",
+    "The messages are added, but deps stays as it was, so no node is ever ready. It waits for one message fewer now: deps[node] -= 1.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "A node that has got its last message does not come on the list. Do you count down before you ask whether deps[node] is 0, and append it then?",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    if deps[node] == 0:
+        ready.append(node)
+    deps[node] -= 1
+
+
+@wrong(
+    "M03",
+    "At a dead end, None, your code looks for a number in deps or buffers. Nobody wants that message: return at once.",
+)
+def deliver(node, g, deps, buffers, ready):
+    buffers[node] = buffers.get(node, 0.0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "M06",
+    "A node is ready while one message is still missing: your test comes before, or at, 1. It is ready at 0.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    if deps[node] == 2:
+        ready.append(node)
+    deps[node] -= 1
+
+
+@wrong(
+    "",
+    "A first message has nothing to be added to: buffers has no such node yet. Ask first, or use buffers.get(node, 0.0).",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] += g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong("", "Where two messages meet you multiply. They come on different paths, and are added.")
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 1.0) * g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "M10",
+    "Nothing lies in buffers afterwards. A node in between keeps no gradient of its own, so its sum lies there until it runs.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    node.grad = getattr(node, "grad", 0.0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "Numbers are right. But if a message is an array, your sum is written into it, and another node may have the same array: make a new "
+    "one, with + and not +=.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    if node in buffers:
+        buffers[node] += g
+    else:
+        buffers[node] = g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "", "buffers has a list of the messages at each node. Add them up when they come: one number lies there."
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers.setdefault(node, []).append(g)
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
+    if node is not None:
+        buffers[node] = buffers.get(node, 0.0) + g
+        deps[node] -= 1
+        if deps[node] == 0:
+            ready.append(node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    try:
+        total = buffers[node] + g
+    except KeyError:
+        total = g
+    buffers[node] = total
+    deps[node] = deps[node] - 1
+    if not deps[node]:
+        ready.append(node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return None
+    buffers.update({node: g if node not in buffers else g + buffers[node]})
+    deps.update({node: deps[node] - 1})
+    ready.extend([node] if deps[node] == 0 else [])
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
+    def add():
+        lies_there = buffers.setdefault(node, 0.0)
+        buffers[node] = lies_there + g
+
+    def one_fewer():
+        deps[node] -= 1
+        return deps[node]
+
+    if node is not None:
+        add()
+        if one_fewer() == 0:
+            ready.append(node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
+    if not node:
+        return
+    arrived = [message for message in (buffers.get(node), g) if message is not None]
+    buffers[node] = sum(arrived)
+    was_the_last_one = deps[node] == 1
+    deps[node] -= 1
+    if was_the_last_one:
+        ready.insert(len(ready), node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = np.add(buffers.get(node, 0.0), g)
+    deps[node] -= 1
+    if deps[node] < 1:
+        ready += [node]

@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "06"
-#     minutes: 35
-#     points: 11
+#     minutes: 45
+#     points: 13
 # ---
 
 # %% [markdown]
@@ -609,3 +609,371 @@ item(
         ),
     ],
 )
+
+# %% [markdown]
+# ## 06.5 · An engine that grows: accumulate (2 points)
+#
+# The last piece of your engine puts the others together. `engine` has them: `count`, `pop` and `deliver`, yours or, where an exercise is
+# still open, the course's. Each node now has its `rule`, too: `node.rule(g)` is a list with one message for each of
+# `node.edges`.
+#
+# Write `backward(root)`: count, deliver the first message, 1.0, to the root, and then pop and run nodes until none is ready. What
+# arrived at a node is taken out of `buffers`: nothing of it outlives the pass. Only an accumulator keeps something. Instead of sending
+# on, it adds what arrived to `.grad` of its leaf, `node.variable`, which is `None` as long as nothing has arrived.
+
+# %%
+engine = lab.engine_so_far("accumulate")
+count, pop, deliver = engine.count, engine.pop, engine.deliver
+engine
+
+
+# %%
+def backward(root):
+    """Run every node from `root` on; what reaches an accumulator is added to `.grad` of its leaf."""
+    ### BEGIN SOLUTION
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if leaf is None:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+        elif leaf.grad is None:
+            leaf.grad = g
+        else:
+            leaf.grad = leaf.grad + g
+    ### END SOLUTION
+
+
+# %%
+lab.check("06.5", backward)
+
+# %% [markdown]
+# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. Follow one node from `pop` to
+# `deliver`; at the end, the accumulator of `a`. `lab.engine_so_far()` shows your whole engine.
+
+# %%
+lab.step_code(backward, beside="accumulate")
+
+# %% tags=["item"]
+item(
+    "06.5",
+    kind="code",
+    hints=[
+        "Before the loop: deps = count(root), an empty dict and an empty list, and one call of deliver, for the root.",
+        "In the loop: node = pop(ready), g = buffers.pop(node). Is node.variable None? Then deliver each message of node.rule(g) along its edge.",
+        "Otherwise it is an accumulator: node.variable.grad becomes g if it is None, and otherwise its old value plus g.",
+    ],
+    equivalent={"6: ready -> buffers": "while a message lies somewhere, some node is ready"},
+)
+
+
+@shared
+def program(text, **numbers):
+    "The Values of a program: leaves that require a gradient, k is the constant 3, and y."
+    from autograd_lab.course import own_engine
+
+    names = {name: own_engine.Value(number, requires_grad=True) for name, number in numbers.items()}
+    names |= {"k": own_engine.Value(3.0), "add": own_engine.add, "mul": own_engine.mul}
+    exec(text, names)
+    return names
+
+
+@probe(
+    points=1,
+    cases=[
+        ("y = mul(a, k)", 1), ("y = add(a, a)", 1), ("y = mul(a, a)", 2), ("b = mul(a, a); y = mul(b, k)", 1), ("b = mul(a, k); y = add(b, b)", 1),
+        ("b = mul(a, a); c = mul(b, k); y = mul(b, c)", 1), ("b = mul(a, k); c = add(b, a); d = mul(b, k); y = mul(c, d)", 2),
+    ],
+)  # fmt: skip
+def a_program(backward, text, times):
+    "a = 2, k = 3 is a constant, and {0}; backward from y, {1} times: a.grad after each, and how many rules were asked"
+    names, seen, asked = program(text, a=2.0), [], []
+    for x in (names.get(name) for name in "bcdy"):
+        if x is not None:
+            x.grad_fn.rule = lambda g, rule=x.grad_fn.rule: asked.append(g) or rule(g)
+    for _ in range(times):
+        backward(names["y"].grad_fn)
+        seen.append(names["a"].grad)
+    return {"a.grad": seen, "rules asked": len(asked)}
+
+
+@probe(points=1, hidden=True)
+def each_rule_once(backward):
+    "Two leaves, one of them unused at first, each rule asked once with the whole gradient, an accumulator as the root, and a long chain"
+    names = program("b = mul(a, a); c = mul(b, k); d = add(c, b); y = mul(d, b); z = mul(y, e)", a=0.5, e=4.0)
+    asked, found = [], []
+    for name in "bcdyz":
+        node = names[name].grad_fn
+        node.rule = lambda g, name=name, rule=node.rule: asked.append([name, g]) or rule(g)
+    for name in ("y", "z", "b"):
+        backward(names[name].grad_fn)
+        found.append([names["a"].grad, names["e"].grad, names["k"].grad])
+    backward(names["e"].accumulator)
+    found.append(names["e"].grad)
+    twice = program("y = a\nfor _ in range(9): y = add(y, y)", a=1.0)
+    backward(twice["y"].grad_fn)
+    deep = program("y = a\nfor _ in range(2000): y = add(y, k)", a=1.0)
+    backward(deep["y"].grad_fn)
+    return [sorted(asked), found, twice["a"].grad, deep["a"].grad, names["y"].grad]
+
+
+@wrong(
+    "M10", "After two passes `.grad` is what it was after one. It goes on from pass to pass: each adds to it."
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M11",
+    "You add to None: that is what .grad of a leaf holds before anything has arrived. Ask for it first.",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad += g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "No rule was asked, and nothing has arrived at a leaf: no node was ready before the loop. Is 1.0 delivered to the root, into buffers?",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "An accumulator has no rule, only None, and None cannot be called. Ask a rule only where node.variable is None.",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        for edge, message in zip(node.edges, node.rule(g)):
+            deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "Each rule was asked with 1, so every node sends its local derivatives. Ask it with what has arrived at the node.",
+    score=0,
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            for edge, message in zip(node.edges, node.rule(1.0)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M08",
+    "Every rule was asked, but the leaf has no gradient. What reaches an accumulator is for `.grad` of its leaf.",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        node.grad = buffers.pop(node)
+        if node.rule is not None:
+            for edge, message in zip(node.edges, node.rule(node.grad)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong("", "Only the first of a node's messages is delivered. There is one for each edge.")
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            deliver(node.edges[0], node.rule(g)[0], deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "Only the root runs, and no node after it. Are its messages delivered, and do you go on until no node is ready?",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    node = pop(ready)
+    g, leaf = buffers.pop(node), node.variable
+    if leaf is not None:
+        leaf.grad = g if leaf.grad is None else leaf.grad + g
+    else:
+        for edge, message in zip(node.edges, node.rule(g)):
+            deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M06",
+    "You run a node for each message that comes in, and send the sum so far each time. Deliver, and let pop say which node is ready.",
+    score=0,
+)
+def backward(root):
+    buffers, queue = {root: 1.0}, [root]
+    while queue:
+        node = queue.pop(0)
+        g, leaf = buffers[node], node.variable
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                if edge is not None:
+                    buffers[edge] = buffers.get(edge, 0.0) + message
+                    queue.append(edge)
+
+
+@right
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = g + (node.variable.grad or 0.0)
+            continue
+        messages = node.rule(g)
+        for i in range(len(node.edges)):
+            deliver(node.edges[i], messages[i], deps, buffers, ready)
+
+
+@right
+def backward(root):
+    """The accumulators last of all."""
+    deps, buffers, ready, leaves = count(root), {}, [], {}
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.rule is None:
+            leaves[node.variable] = g
+        else:
+            [deliver(*one, deps, buffers, ready) for one in zip(node.edges, node.rule(g))]
+    for leaf, g in leaves.items():
+        leaf.grad = g if leaf.grad is None else leaf.grad + g
+
+
+@right
+def backward(root):
+    def accumulate(leaf, g):
+        if leaf.grad is None:
+            leaf.grad = 0.0
+        leaf.grad += g
+
+    def run(node, g):
+        if node.variable is not None:
+            return accumulate(node.variable, g)
+        for edge, message in zip(node.edges, node.rule(g)):
+            deliver(edge, message, deps, buffers, ready)
+
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while len(ready) > 0:
+        node = pop(ready)
+        run(node, buffers.pop(node))
+
+
+@right
+def backward(root):
+    """Everything by itself, in the order of the numbers: newest first."""
+    nodes, found = [root], {root}
+    for one in nodes:
+        for edge in one.edges:
+            if edge is not None and edge not in found:
+                found.add(edge)
+                nodes.append(edge)
+    total = {one: 0.0 for one in nodes}
+    total[root] = 1.0
+    for one in sorted(nodes, key=lambda one: (one.variable is not None, -one.number)):
+        if one.variable is None:
+            for edge, message in zip(one.edges, one.rule(total[one])):
+                if edge is not None:
+                    total[edge] += message
+        else:
+            old = one.variable.grad
+            one.variable.grad = total[one] if old is None else old + total[one]
+
+
+@right
+def backward(root):
+    still_missing = count(root)
+    what_lies_there = {}
+    nodes_that_may_run = []
+    deliver(root, 1.0, still_missing, what_lies_there, nodes_that_may_run)
+    while True:
+        if not nodes_that_may_run:
+            return
+        node_that_runs = pop(nodes_that_may_run)
+        its_gradient = what_lies_there[node_that_runs]
+        the_leaf = node_that_runs.variable
+        if the_leaf is None:
+            its_messages = node_that_runs.rule(its_gradient)
+            while its_messages:
+                place = len(node_that_runs.edges) - len(its_messages)
+                deliver(
+                    node_that_runs.edges[place],
+                    its_messages[0],
+                    still_missing,
+                    what_lies_there,
+                    nodes_that_may_run,
+                )
+                its_messages = its_messages[1:]
+        else:
+            the_leaf.grad = sum(one for one in (the_leaf.grad, its_gradient) if one is not None)
+
+
+@right
+def backward(root):
+    from collections import deque
+
+    deps, buffers, queue = count(root), {root: 1.0}, deque([root])
+    while queue:
+        node = queue.popleft()
+        if node.variable:
+            node.variable.grad = float(np.sum([node.variable.grad or 0.0, buffers[node]]))
+            continue
+        ready = []
+        for edge, message in zip(node.edges, node.rule(buffers[node])):
+            deliver(edge, message, deps, buffers, ready)
+        queue.extend(ready)

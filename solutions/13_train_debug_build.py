@@ -703,6 +703,9 @@ def train(steps, w, b, lr):
 # one side is a plain number. For every **leaf** behind `y`, `y.backward()` adds the gradient of `y` to its
 # `.grad`. `.grad` starts at 0.0, and a second `backward()` adds again, as in PyTorch.
 #
+# The engine that grew in exercises 02 to 06 has its loop already: `lab.engine_so_far()` shows it, with the course's piece where
+# yours is missing. What is left are the operations, each with its rule, and `backward` as a method.
+#
 # Your engine is compared with this lab on random graphs. To watch your own loop at work, run `lab.step_code(y.backward)`
 # for a `y` of yours: it steps through the lines of `backward`, with your variables after each.
 

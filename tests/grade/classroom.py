@@ -13,7 +13,7 @@ from autograd_lab.grade.model import Answer, CellRun, Job, Run
 ROOT = Path(__file__).parents[2]
 BOOK = "04_backward_node_by_node"
 OTHER = "05_who_keeps_a_gradient"
-FULL = {"04.1": 4, "04.2": 3, "04.3": 2, "04.4": 5}
+FULL = {"04.1": 4, "04.2": 3, "04.3": 2, "04.4": 5, "04.5": 1}
 
 
 @cache

@@ -549,7 +549,7 @@ def test_a_canvas_download_is_graded_and_graded_only_once(tmp_path, monkeypatch,
     assert "test student" in said.err
     with Gradebook(tmp_path / "out" / NAME) as book:
         by = {entry.student: entry for entry in book.entries()}
-        assert (by["jdoe2"].total, by["jdoe"].status) == (14, "missing")
+        assert (by["jdoe2"].total, by["jdoe"].status) == (15, "missing")
         assert collect.origin(by["jdoe2"].file)["file"] == "70"
         assert book.setting("people")["jdoe2"]["canvas"] == "1001"
     assert run.main(words) == 0

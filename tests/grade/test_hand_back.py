@@ -96,7 +96,7 @@ def test_every_page_goes_back_to_canvas(tmp_path, desk):
         )
     head, possible, *rows = desk.read("to-canvas/grades.csv")
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "04 Backward, node by node"]
-    assert (possible[0].strip(), possible[-1]) == ("Points Possible", "14")
+    assert (possible[0].strip(), possible[-1]) == ("Points Possible", "15")
     assert {row[1] for row in rows} == {str(1000 + i) for i in range(len(NAMES))}
     assert {row[-1] for row in rows} == {"0"}
     assert not any(row[0].startswith(("=", "+")) for row in rows)
@@ -147,16 +147,16 @@ def test_moodles_own_worksheet_is_filled_in(tmp_path, three, capsys):
     three.give("moodle", "--sheet", tmp_path / "w.csv")
     given = list(csv.reader(io.StringIO(GERMAN.removeprefix("\ufeff"))))
     rows = three.read("to-moodle/04_grades.csv")
-    assert [row[4] for row in rows] == ["Bewertung", "14", "4", "0"]
+    assert [row[4] for row in rows] == ["Bewertung", "15", "4", "0"]
     assert [row[:4] + row[5:] for row in rows] == [row[:4] + row[5:] for row in given]
     assert {as_moodle_reads(name)[0] for name in three.unzip("to-moodle/04_feedback.zip")} == {11, 12, 13}
-    assert "maximum there is 100, the notebook's 14; the points were not converted" in capsys.readouterr().err
+    assert "maximum there is 100, the notebook's 15; the points were not converted" in capsys.readouterr().err
     three.give("moodle", "--sheet", tmp_path / "w.csv", "--scale")
-    assert [row[4] for row in three.read("to-moodle/04_grades.csv")] == ["Bewertung", "100", "28,5714", "0"]
+    assert [row[4] for row in three.read("to-moodle/04_grades.csv")] == ["Bewertung", "100", "26,6667", "0"]
     (tmp_path / "w.csv").write_text(GERMAN.replace("100,00", "10,00"), encoding="utf-8")
     three.give("moodle", "--sheet", tmp_path / "w.csv")
     assert [row[4] for row in three.read("to-moodle/04_grades.csv")][1:] == ["", "4", "0"]
-    assert "14 points are more than Moodle's maximum of 10" in capsys.readouterr().err
+    assert "15 points are more than Moodle's maximum of 10" in capsys.readouterr().err
 
 
 EXPORT = """\
@@ -175,7 +175,7 @@ def test_canvass_own_gradebook_says_who_and_which_assignment(tmp_path, three, ca
     rows = three.read("to-canvas/grades.csv")
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Exercise 4 (9001)"]
     assert [(row[0].strip(), row[1], row[-1]) for row in rows[1:]] == [
-        ("Points Possible", "", "28"), ("Lovelace, Ada", "501", "14"), ("B, Bob", "502", "4"),
+        ("Points Possible", "", "28"), ("Lovelace, Ada", "501", "15"), ("B, Bob", "502", "4"),
     ]  # fmt: skip
     said = capsys.readouterr().err
     assert "no page for ada, bob" in said
@@ -186,7 +186,7 @@ def test_canvass_own_gradebook_says_who_and_which_assignment(tmp_path, three, ca
         "Exercise 14 (9002)",
         "10",
         "10",
-        "2.8571",
+        "2.6667",
     ]
 
 

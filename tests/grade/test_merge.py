@@ -29,7 +29,8 @@ def states(data):
 
 
 RELEASED = ["04-02", "04-1-answer", "04-1-check", "04-07", "04-2-answer", "04-2-check",
-            "04-3-answer", "04-3-check", "04-14", "04-4-answer", "04-4-check"]  # fmt: skip
+            "04-3-answer", "04-3-check", "04-14", "04-4-answer", "04-4-check",
+            "04-18", "04-5-answer", "04-5-check", "04-22"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(c.course().released))

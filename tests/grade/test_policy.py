@@ -238,10 +238,10 @@ def test_every_file_is_graded_where_the_best_counts_and_only_once(tmp_path, grad
     entries, ran = grading()
     assert (entries["ada"].total, ran) == (4.0, 1)
     entries, ran = grading("--count", "best")
-    assert (entries["ada"].total, entries["ada"].file, ran) == (14.0, f"ada/{c.BOOK}.ipynb", 1)
+    assert (entries["ada"].total, entries["ada"].file, ran) == (15.0, f"ada/{c.BOOK}.ipynb", 1)
     assert [one.total for one in entries["ada"].others] == [4.0]
     entries, ran = grading()
-    assert (entries["ada"].total, ran) == (14.0, 0)
+    assert (entries["ada"].total, ran) == (15.0, 0)
 
 
 def test_the_time_that_is_given_is_that_of_the_newest(tmp_path, grading):
@@ -258,7 +258,7 @@ def test_the_time_that_is_given_is_that_of_the_newest(tmp_path, grading):
         "--late-penalty",
         "50",
     )
-    assert (entries["ada"].total, entries["ada"].days_late) == (14.0, 0)
+    assert (entries["ada"].total, entries["ada"].days_late) == (15.0, 0)
     assert [one.handed_in.year for one in entries["ada"].others] == [2026]
 
 
@@ -269,7 +269,7 @@ def test_a_better_submission_counts_though_its_file_is_gone(tmp_path, grading, m
     path.unlink()
     put(tmp_path, c.BOOK + ".ipynb", c.solved(a1="answer = [12, 4, 12, 160]"), 2_000)
     entries, ran = grading()
-    assert (entries["ada"].total, ran) == (14.0, 1)
+    assert (entries["ada"].total, ran) == (15.0, 1)
     course = c.course()
     items = {
         n: [__import__("dataclasses").replace(i, points=i.points / 2) if i.id == "04.1" else i for i in each]
@@ -277,7 +277,7 @@ def test_a_better_submission_counts_though_its_file_is_gone(tmp_path, grading, m
     }
     monkeypatch.setattr(run, "load_course", lambda *_: run.Course(course.released, items))
     entries, ran = grading()
-    assert (entries["ada"].total, ran) == (12.0, 0)
+    assert (entries["ada"].total, ran) == (13.0, 0)
     assert grading()[1] == 0
 
 
@@ -295,7 +295,7 @@ def test_the_number_of_files_that_are_graded_is_bounded(tmp_path, grading, monke
 def test_back_to_the_latest(tmp_path, grading):
     put(tmp_path, c.BOOK + ".ipynb", c.document(), 1_000)
     put(tmp_path, c.BOOK + "-1.ipynb", c.solved(a1="answer = [12, 4, 12, 160]"), 2_000)
-    assert grading("--count", "best")[0]["ada"].total == 14.0
+    assert grading("--count", "best")[0]["ada"].total == 15.0
     assert grading("--count", "latest")[0]["ada"].total == 4.0
 
 
@@ -304,7 +304,7 @@ def test_an_unreadable_later_file_does_not_spoil_the_best(tmp_path, grading):
     put(tmp_path, c.BOOK + " (1).ipynb", b"{", 2_000)
     for _ in range(2):
         entries, _ = grading("--count", "best")
-        assert (entries["ada"].total, entries["ada"].status) == (14.0, "graded")
+        assert (entries["ada"].total, entries["ada"].status) == (15.0, "graded")
 
 
 # --- files of changes ---------------------------------------------------------------------------------

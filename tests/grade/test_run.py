@@ -97,7 +97,7 @@ def test_a_class(top, tmp_path):
     assert got["bob", "04.2"] == (0, "not attempted")
     assert got["eve", "04.1"] == (0, "unreadable")
     assert got["gone", "04.4"] == (0, "missing")
-    assert len(got) == 16
+    assert len(got) == 20
     assert (done.run, done.without, done.left) == (2, 2, 0)
 
 
@@ -188,7 +188,7 @@ def test_one_student_again(top, tmp_path):
     grade(top, tmp_path / "out")
     runner, _ = grade(top, tmp_path / "out", find={"students": ["bob"]}, again=True)
     assert runner.ran == [("bob", c.BOOK)]
-    assert len(grades(tmp_path / "out")) == 12
+    assert len(grades(tmp_path / "out")) == 15
 
 
 def test_overrides_outlive_it_all(top, tmp_path):
@@ -266,7 +266,7 @@ def test_killed_at_any_moment_nothing_is_lost_or_doubled(top, tmp_path):
         if (out / gradebook.NAME).exists():
             with Gradebook(out / gradebook.NAME) as book:
                 entries = book.entries()
-            assert all(len(entry.results) == 4 for entry in entries)
+            assert all(len(entry.results) == 5 for entry in entries)
             counts.append(len(entries))
     assert counts == sorted(counts)
     runner, done = grade(top, out)
@@ -325,7 +325,7 @@ def test_the_whole_command_with_its_engine(top, tmp_path, capsys):
     assert "[" not in said.err  # nobody watches: no progress
     got = grades(out)
     assert sum(points for (student, _), (points, _) in got.items() if student == "ada") == pytest.approx(
-        14 * 0.8
+        15 * 0.8
     )
     assert got["bob", "04.1"][1] == "passed"
     assert run.main(words) == 0

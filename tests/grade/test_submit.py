@@ -62,8 +62,8 @@ def test_what_is_packed_is_what_is_graded(lab, tmp_path, capsys, form, name):
     assert graded(inbox, tmp_path / "out") == {(name, c.BOOK): ((lab / FILE).read_bytes(), with_it)}
     text = said(capsys)
     assert f"{FILE}, saved " in text
-    assert "1 of 4 items answered" in text
-    assert "still as handed out: 04.2, 04.3, 04.4 (10 points)" in text
+    assert "1 of 5 items answered" in text
+    assert "still as handed out: 04.2, 04.3, 04.4, 04.5 (11 points)" in text
     assert "with mine.py, which it uses" in text
     assert "secret" not in text
     assert "outside" not in text

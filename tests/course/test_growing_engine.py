@@ -1,0 +1,346 @@
+"""The engine that grows in exercises 02 to 06: its pieces go on from exercise to exercise, and stand beside the lab's own."""
+
+import ast
+import inspect
+import json
+import linecache
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.course import beside, feedback, growing, items, own_engine, scores
+from autograd_lab.widgets.engine_source import rows
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """A student's folder, and a session in which nothing has passed."""
+    monkeypatch.setattr(growing, "_session", {})
+    monkeypatch.setattr(scores, "_session", {})
+    monkeypatch.setenv(scores.ENVIRONMENT, str(tmp_path / ".autograd_lab" / "progress.json"))
+    return tmp_path
+
+
+def new_session(monkeypatch):
+    monkeypatch.setattr(growing, "_session", {})
+
+
+def cell(text, name, file="<cell>"):
+    """A function that was defined in a cell of this text."""
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    space = {"Node": own_engine.Node, "Value": own_engine.Value}
+    exec(compile(text, file, "exec"), space)
+    return space[name]
+
+
+POP = """import operator
+LAST = -1
+
+
+def by_age(nodes):
+    return sorted(nodes, key=lambda node: (node.variable is not None, node.number))
+
+
+def pop(ready):
+    chosen = operator.itemgetter(LAST)(by_age(ready))  # mine
+    ready.remove(chosen)
+    return chosen
+
+
+print("the cell runs once, not again when its piece is handed on")
+"""
+
+
+# -- the course's pieces --------------------------------------------------------------------------------------
+
+
+def play(make, add, mul):
+    """A random graph on two leaves and a constant."""
+    rng = np.random.default_rng(3)
+    leaves = [make(float(v), True) for v in rng.uniform(0.5, 1.5, 2)]
+    nodes = [*leaves, make(3.0, False)]
+    for _ in range(25):
+        i, j = len(nodes) - 1 - rng.integers(min(len(nodes), 4), size=2)
+        nodes.append((add if rng.random() < 0.6 else mul)(nodes[i], nodes[j]))
+    return leaves, mul(add(nodes[-1], leaves[0]), add(nodes[-2], leaves[1]))
+
+
+def test_the_courses_engine_gives_the_labs_gradients():
+    leaves, y = play(
+        lambda v, wants: own_engine.Value(v, requires_grad=wants), own_engine.add, own_engine.mul
+    )
+    own_engine.backward(y.grad_fn)
+    theirs, z = play(
+        lambda v, wants: torch.tensor(v, dtype=torch.float64, requires_grad=wants),
+        lambda a, b: a + b,
+        lambda a, b: a * b,
+    )
+    z.backward()
+    assert [a.grad for a in leaves] == pytest.approx([a.grad.item() for a in theirs], rel=1e-12)
+    before = [a.grad for a in leaves]
+    own_engine.backward(y.grad_fn)
+    assert [a.grad for a in leaves] == pytest.approx([2 * g for g in before], rel=1e-12)
+
+
+def test_exercise_02_shows_the_classes_that_the_engine_has():
+    text = (ROOT / "solutions/02_forward_builds_the_graph.py").read_text(encoding="utf-8")
+    shown = {part.name: ast.dump(part) for part in ast.parse(text).body if isinstance(part, ast.ClassDef)}
+    for name in ("Node", "Value"):
+        assert shown[name] == ast.dump(ast.parse(inspect.getsource(getattr(own_engine, name))).body[0])
+
+
+def test_the_courses_pieces_pass_their_checks_and_are_the_items_that_they_name():
+    titles = {}
+    for step, item_id in growing.ITEMS.items():
+        item = items.find(item_id)
+        titles[step] = item.title
+        assert feedback.verdict_on(item, getattr(own_engine, growing.FUNCTIONS[step])).state == "passed"
+    assert titles == {step: f"An engine that grows: {step}" for step in growing.ITEMS}
+
+
+# -- from exercise to exercise --------------------------------------------------------------------------------
+
+
+def test_who_skipped_a_step_gets_the_courses_piece(folder):
+    engine = lab.engine_so_far("accumulate")
+    assert repr(engine).count("the course's, ") == 4
+    for step in ("record", "count", "pop", "deliver"):
+        assert f"# {step}: the course's, {growing.ITEMS[step]} is still open" in repr(engine)
+        assert inspect.getsource(getattr(own_engine, step)).strip() in repr(engine)
+    a = engine.Value(2.0, requires_grad=True)
+    node = engine.record("MulBackward0", [a, engine.Value(3.0)], 6.0).grad_fn
+    assert engine.count(node) == {node: 1, a.accumulator: 1}
+    assert not hasattr(engine, "backward"), "a step gets what comes before it"
+    assert not hasattr(lab.engine_so_far("count"), "count")
+    assert hasattr(lab.engine_so_far(), "backward")
+    assert "02.7" in repr(lab.engine_so_far("record"))
+
+
+def test_a_piece_that_has_passed_goes_on_to_the_next_exercise(folder, monkeypatch, capsys):
+    lab.check("04.5", cell(POP, "pop"))
+    new_session(monkeypatch)  # another notebook has another kernel
+    capsys.readouterr()
+    engine = lab.engine_so_far("deliver")
+    assert capsys.readouterr().out == ""
+    assert "# pop: yours, from 04.5" in repr(engine)
+    assert "# mine" in repr(engine)
+    assert "print" not in repr(engine)
+    assert "# count: the course's, 03.4 is still open" in repr(engine)
+    ready = [engine.Node("old", []), engine.Node("new", []), engine.Node("a", [], engine.Value(1.0))]
+    assert [engine.pop(ready).name for _ in range(3)] == ["a", "new", "old"]
+
+
+def test_what_has_not_passed_is_not_kept(folder, monkeypatch):
+    lab.check("04.5", cell("def pop(ready):\n    return ready.pop()\n", "pop"))
+    lab.check("04.4", cell("def backward(root):\n    root.grad = 1.0\n", "backward"))
+    assert growing.kept() == {}
+    lab.check("04.5", cell(POP, "pop"))
+    lab.check("04.5", cell("def pop(ready):\n    return ready.pop()\n", "pop"))  # later, and wrong
+    assert list(growing.kept()) == ["pop"]
+    assert "# mine" in growing.kept()["pop"]
+
+
+def test_a_piece_under_another_name_or_below_a_magic(folder):
+    lab.check("04.5", cell(POP.replace("def pop", "def take"), "take"))
+    ready = [own_engine.Node("n", [])]
+    assert lab.engine_so_far().pop(ready).name == "n"
+    text = "%%time\n\ndef pop(ready):\n    node = max(ready, key=lambda n: (n.variable is not None, n.number))\n    ready.remove(node)\n    return node\n"
+    linecache.cache["<magic>"] = len(text), None, text.splitlines(keepends=True), "<magic>"
+    space = {}
+    exec(compile(text.replace("%%time", ""), "<magic>", "exec"), space)
+    lab.check("04.5", space["pop"])
+    assert "# pop: yours" in repr(lab.engine_so_far())
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("def pop(ready):\n    return helper(ready)\n", "yours needs helper, which is not in its cell"),
+        ("import no_such_module\ndef pop(ready):\n    return 1\n", "yours does not run, ModuleNotFoundError"),
+        ("def other(ready):\n    return 1\n", "there is no function pop in your cell"),
+        ("def pop(ready:\n", "yours does not run, SyntaxError"),
+    ],
+)
+def test_a_piece_that_cannot_stand_alone_is_replaced_and_it_says_why(folder, monkeypatch, code, why):
+    monkeypatch.setattr(growing, "_session", {"pop": code})
+    engine = lab.engine_so_far()
+    assert f"# pop: the course's: {why}" in repr(engine)
+    ready = [engine.Node("n", [])]
+    assert engine.pop(ready).name == "n"
+
+
+def test_helpers_of_a_piece_do_not_replace_other_pieces(folder, monkeypatch):
+    code = "def count(x):\n    return len(x)\n\n\ndef pop(ready):\n    return ready.pop(count(ready) - 1)\n"
+    monkeypatch.setattr(growing, "_session", {"pop": code})
+    engine = lab.engine_so_far()
+    node = engine.Node("n", [])
+    assert engine.count(node) == {node: 1}
+    assert engine.pop([node]) is node
+
+
+def test_the_grader_and_a_checkout_have_the_courses_pieces_alone(folder, monkeypatch):
+    lab.check("04.5", cell(POP, "pop"))
+    new_session(monkeypatch)
+    assert "yours" in repr(lab.engine_so_far())
+    monkeypatch.setenv(scores.ENVIRONMENT, "off")
+    assert "yours" not in repr(lab.engine_so_far())
+    lab.check("04.5", cell(POP, "pop"))
+    assert "yours" not in repr(lab.engine_so_far())
+
+
+def test_a_damaged_file_and_a_folder_that_is_not_writable(folder, monkeypatch):
+    place = folder / ".autograd_lab" / "engine.json"
+    place.parent.mkdir()
+    for text in ("{", "[]", '{"pieces": 3}', "{}"):
+        place.write_text(text, encoding="utf-8")
+        assert growing.kept() == {}
+    monkeypatch.setenv(scores.ENVIRONMENT, str(place / "progress.json"))  # below a file
+    lab.check("04.5", cell(POP, "pop"))
+    assert "# pop: yours" in repr(lab.engine_so_far())
+
+
+def test_a_step_that_does_not_exist():
+    with pytest.raises(ValueError, match=r"knows no step 'push'. The steps are 'record', 'count'"):
+        lab.engine_so_far("push")
+    with pytest.raises(ValueError, match="no step 'push'"):
+        lab.step_code(own_engine.pop, beside="push")
+    with pytest.raises(TypeError, match="takes your function, but this is a list"):
+        lab.step_code([], beside="pop")
+
+
+# -- beside the lab's own -------------------------------------------------------------------------------------
+
+LINES = {
+    "record": [("node MulBackward0; result with a node", "node = make_node("), ("node AddBackward0; result with a node", "node = make_node("),
+               ("result without a node", "out._edge = NO_EDGE")],
+    "pop": [(f"pop {name}", "_, node = heappop(ready)") for name in "ydcba"],
+}  # fmt: skip
+"""What the lines of the course's pieces do, and the text of the lab's line that is lit then."""
+
+
+def told(stepper):
+    """[(what a line did, the lab's line that is lit)] of the lines that did something."""
+    document = json.loads(stepper._own)
+    theirs = rows(document["beside"]["parts"])
+    return [
+        (did, theirs[document["beside"]["steps"][at][0]][1].strip())
+        for _, _, _, at, did in document["steps"]
+        if did
+    ]
+
+
+@pytest.mark.parametrize("step", list(LINES))
+def test_a_line_is_lit_with_the_labs_that_does_the_same(step):
+    found = told(lab.step_code(getattr(own_engine, step), beside=step))
+    assert [did for did, _ in found] == [did for did, _ in LINES[step]]
+    for (_, line), (_, wanted) in zip(found, LINES[step], strict=True):
+        assert wanted in line
+
+
+def test_every_step_does_what_the_lab_does_and_nothing_else():
+    counted = told(lab.step_code(own_engine.count, beside="count"))
+    assert sorted(did for did, _ in counted) == sorted(f"count {name}" for name in "ycdbbaa")
+    assert all(line.startswith("deps[") for _, line in counted)
+    delivered = told(lab.step_code(own_engine.deliver, beside="deliver"))
+    kinds = {"add to": "self.buffers[fn] = ", "count down": "self.deps[fn] = ", "push": "heappush("}
+    assert len(delivered) == 7 + 7 + 5
+    for did, line in delivered:
+        assert next(text for kind, text in kinds.items() if did.startswith(kind)) in line
+    whole = [did for did, _ in told(lab.step_code(own_engine.backward, beside="accumulate"))]
+    assert whole == [
+        "count from y", "deliver to y", "pop y", "deliver to c", "deliver to d", "pop d", "deliver to b", "pop c", "deliver to b", "deliver to a",
+        "pop b", "deliver to a", "pop a", "accumulate a",
+    ]  # fmt: skip
+    for step in growing.ITEMS:  # what one of the two does alone is said; here there is nothing
+        assert "in the lab" not in repr(
+            told(lab.step_code(getattr(own_engine, growing.FUNCTIONS[step]), beside=step))
+        )
+
+
+def test_the_style_does_not_matter():
+    def pop(ready):
+        ready.sort(key=lambda node: (node.variable is not None, node.number))
+        return ready.pop()
+
+    def count(root):
+        from collections import Counter
+
+        numbers, nodes = Counter([root]), [root]
+        for one in nodes:
+            for node in filter(None, one.edges):
+                nodes += [node] * (node not in numbers)
+                numbers[node] += 1
+        return numbers
+
+    assert [did for did, _ in told(lab.step_code(pop, beside="pop"))] == [did for did, _ in LINES["pop"]]
+    assert sorted(did for did, _ in told(lab.step_code(count, beside="count"))) == sorted(
+        f"count {n}" for n in "ycdbbaa"
+    )
+
+
+def test_where_the_two_part_it_says_so():
+    def pop(ready):
+        return ready.pop(0)
+
+    assert [did for did, _ in told(lab.step_code(pop, beside="pop"))][:3] == [
+        "pop y", "pop c here, pop d in the lab", "pop d here, pop c in the lab",
+    ]  # fmt: skip
+
+    def deliver(node, g, deps, buffers, ready):
+        if node is not None:
+            buffers[node] = buffers.get(node, 0.0) + g
+            deps[node] -= 1
+            ready.append(node)
+
+    said = [did for did, _ in told(lab.step_code(deliver, beside="deliver"))]
+    assert any(re.fullmatch(r"push [ab] here, nothing more in the lab", did) for did in said)
+
+
+def test_pieces_that_never_end_fail_or_are_still_open():
+    def open_one(ready):
+        """Nothing yet."""
+        ...
+
+    def fails(ready):
+        return ready.pop(7)
+
+    def keeps(ready):
+        return ready[0]
+
+    def endless(ready):
+        while ready:
+            pass
+
+    assert told(lab.step_code(open_one, beside="pop")) == []
+    assert "IndexError" in lab.step_code(fails, beside="pop").end
+    assert len(lab.step_code(keeps, beside="pop").lines) == 2
+    assert lab.step_code(endless, beside="pop").end.startswith("Stopped after 2,000 lines")
+
+
+def test_the_labs_own_side_is_its_source_and_holds_nodes_by_name():
+    document = json.loads(lab.step_code(own_engine.backward, beside="accumulate")._own)
+    theirs, texts = rows(document["beside"]["parts"]), document["texts"]
+    assert any(text == "# core/engine.py, class BackwardPass" for _, text in theirs)
+    assert not any("# event:" in text for _, text in theirs)
+    held = [{name: texts[i] for name, i in variables} for _, variables in document["beside"]["steps"]]
+    assert {one["node"] for one in held if "node" in one} == set("ydcba")
+    assert {one["self"] for one in held if "self" in one} == {"a"}
+    last = [one["self.buffers"] for one in held if "self.buffers" in one]
+    assert last[-1] == "{}"
+    assert beside.SHOWN.keys() == beside.TOLD.keys() == growing.ITEMS.keys()
+
+
+def test_the_hidden_pass_leaves_the_students_recording_alone():
+    with lab.record() as trace:
+        x = torch.tensor(2.0, requires_grad=True)
+        (x * x).backward()
+    steps = len(trace)
+    lab.step_code(own_engine.backward, beside="accumulate")
+    assert len(trace) == steps
+    assert "4" in str(lab.why(x))

@@ -164,6 +164,7 @@ COURSE = {
     "%%step\nu = torch.tensor(2.0, requires_grad=True)\n(u * u).backward()": "",
     "lab.draw(u * 3)": "MulBackward0",
     "v = u * 3\nlab.why(v)": "retain_grad",
+    "lab.practice('06', seed=2)": "Practice 06",
     "lab.step(lambda x: x * x + x, u)": "Stepper",
     "lab.reveal(..., 96.0, '04.c')": "",
 }
@@ -217,6 +218,11 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
     card = page.locator(".agl-guess").last
     card.get_by_role("button", name="48").click()
     expect(card.get_by_role("status")).to_contain_text("You said 48. It is 96.")
+
+    practice = page.get_by_role("group", name="Practice 06")
+    practice.get_by_role("button", name="Show me").click()
+    practice.get_by_role("button", name="Next question").click()  # Python, in this page, makes it
+    expect(practice.get_by_text("0 of 1 right")).to_be_visible()
 
     texts = dict(zip(NOT_HERE, map(plain, run(page, *NOT_HERE)), strict=True))
     assert {source: text for source, text in texts.items() if NOT_HERE[source] not in text} == {}

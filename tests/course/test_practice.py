@@ -102,6 +102,8 @@ def test_the_engines_of_the_mistakes_are_those_of_notebook_04():
     a = graph.node("a")
     found = [engine()[a] for engine in (graph.waits, graph.resend, graph.visit_once, graph.children_first)]
     assert found == [96, 144, 48, 0]
+    assert [graph.keeps(which)[a] for which in ("first", "last")] == [24, 24]  # of two equal ones, twice
+    assert graph.adds()[a] == 2 * (2 + 12 + (3 + 4))
     assert program["a.grad"] == graph.received("a") == 96
     assert graph.ran() == ["loss", "c", "b", "a"]
     assert [graph.senders(name) for name in ("b", "c", "a")] == [2, 1, 2]

@@ -39,8 +39,6 @@ export function practice(root, source, { name, note }) {
     head.lastChild.append(dots);
     if (n) head.append(make("span", {}, `${right} of ${n} right${streak > 1 ? `, ${streak} in a row` : ""}`));
     const picture = graph && make("img", { alt, src: `data:image/svg+xml,${encodeURIComponent(graph)}` });
-    const program = make("div", { className: "agl-practice-program" }, make("pre", {}, make("code", {}, code)));
-    if (picture && early) program.append(picture);
     const places = parts.map(({ label, offered, said }) => {
       const place = make("div", { className: "agl-guess-part" }, make("b", { innerHTML: label }));
       place.dataset.v = "open";
@@ -55,7 +53,7 @@ export function practice(root, source, { name, note }) {
     const done = () => {
       places.forEach(({ dataset }, i) => { if (dataset.v !== "open") verdicts[i] ??= dataset.v === "right"; }); // the first answer counts
       if (coming || places.some(({ dataset }) => dataset.v === "open")) return;
-      if (picture) program.append(picture);
+      if (picture) body.prepend(picture);
       show.hidden = true;
       next.hidden = false;
       next.focus({ preventScroll: true });
@@ -72,7 +70,10 @@ export function practice(root, source, { name, note }) {
     };
     if (chips.length) order(places[0], chips, make);
     if (question.again && n) told.textContent = "You have seen all questions of this page, so they begin again.";
-    root.replaceChildren(head, program, make("p", { className: "agl-practice-ask", innerHTML: ask }), ...places, make("p", { className: "agl-guess-answers agl-practice-turn" }, show, next), told, make("p", { className: "agl-guess-how", innerHTML: note }));
+    const turn = make("p", { className: "agl-guess-answers agl-practice-turn" }, show, next);
+    const body = make("div", { className: "agl-practice-body" }, make("pre", {}, make("code", {}, code)), make("p", { className: "agl-practice-ask", innerHTML: ask }), ...places, turn, told);
+    if (picture && early) body.prepend(picture);
+    root.replaceChildren(head, body, make("p", { className: "agl-guess-how", innerHTML: note }));
     return root.querySelector(".agl-guess-part :is(input, button)");
   };
   root.className = "agl-guess agl-practice";

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import autograd_lab as torch
+from autograd_lab.autograd import profiler
 from autograd_lab.autograd.batch import Batch
 from autograd_lab.autograd.modes import THREAD, WATCHERS, watcher
 from autograd_lab.autograd.watch import NOBODY, Both, Watch
@@ -19,7 +20,7 @@ from autograd_lab.tracing.timing import Stopwatch
 
 PACKAGE = Path(torch.__file__).parent
 VERBS = {name: value for name, value in vars(Watch).items() if inspect.isfunction(value)}
-KINDS = [Recorder, OpenPass, Watcher, Batch, Both, Stopwatch]
+KINDS = [Recorder, OpenPass, Watcher, Batch, Both, Stopwatch, profiler._Watcher]
 
 
 def told():

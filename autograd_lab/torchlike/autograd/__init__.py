@@ -26,7 +26,7 @@ Variable._execution_engine = SimpleNamespace(queue_callback=queue_callback)
 
 
 def __getattr__(name):
-    if name in ("forward_ad", "functional"):
+    if name in ("forward_ad", "functional", "profiler"):
         return importlib.import_module(f"{__name__}.{name}")
     found = find_place("autograd", name)
     if found is None:

@@ -36,7 +36,7 @@ _OURS = {
 
 
 _LEFT_OUT = """
-    _higher_order_ops _higher_order_ops.associative_scan _tensor_str _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._composable.fsdp distributed._tensor
+    _higher_order_ops _higher_order_ops.associative_scan _tensor_str _subclasses _subclasses.fake_tensor distributed._composable distributed._composable.fsdp distributed._tensor
     distributed._tensor.experimental distributed.autograd distributed.elastic distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
     fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather package profiler quasirandom

@@ -16,11 +16,10 @@ from autograd_lab.autograd.watch import NOBODY, Both, Watch
 from autograd_lab.compiler.capture import Watcher
 from autograd_lab.tracing.messages import OpenPass
 from autograd_lab.tracing.recorder import Recorder
-from autograd_lab.tracing.timing import Stopwatch
 
 PACKAGE = Path(torch.__file__).parent
 VERBS = {name: value for name, value in vars(Watch).items() if inspect.isfunction(value)}
-KINDS = [Recorder, OpenPass, Watcher, Batch, Both, Stopwatch, profiler._Watcher]
+KINDS = [Recorder, OpenPass, Watcher, Batch, Both, profiler._Watcher]
 
 
 def told():

@@ -390,3 +390,36 @@ def test_pytorchs_traces_have_it_as_far_as_pytorch_tells():
         torch.ones(3, 4, requires_grad=True),
     )
     assert (c.peak, max(c.leaves), c.held[-1]) == (ours.peak, max(ours.leaves), 0)
+
+
+def in_a_view(a, b):
+    y = a * 1.0
+    y[0].mul_(b[0])
+    y.add_(b)
+    return y.exp().sum()
+
+
+def with_a_gradient(a, b):
+    (g,) = torch.autograd.grad((a * a * b).sum(), a, create_graph=True)
+    return g.sum() + a.detach().sum()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        in_a_view,
+        with_a_gradient,
+        lambda a, b: Custom.apply(a, b).sum(),
+        lambda a, b: checkpoint(segment, a, b, use_reentrant=False).sum(),
+        lambda a, b: checkpoint(segment, a, b, use_reentrant=True).sum(),
+        lambda a, b: torch.max(a, 0)[0].sum() + torch.nn.functional.dropout(b).sum(),
+    ],
+    ids=["writes", "create_graph", "Function", "checkpoint", "reentrant", "several results"],
+)
+def test_the_times_are_of_the_right_nodes(program):
+    c = lab.cost(program, torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True))
+    seconds = c.times().seconds
+    popped = {e["n"] for e in c.trace if e["k"] == "pop"}
+    made = {e["n"] for e in c.trace if e["k"] in ("node", "inplace")}
+    assert set(seconds) == popped | made - {None}
+    assert all((backward > 0) == (n in popped) for n, (_, backward) in seconds.items())

@@ -486,7 +486,7 @@ lab.check("03.4", count)
 
 # %% [markdown]
 # Beside yours is the lab's own: it calls the numbers `deps`, for dependencies. Both count the graph of
-# `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. The node of each line has its name here, and `a` is the accumulator.
+# `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. The node of each line has its name here, and `a` is the accumulator.
 
 # %%
 lab.step_code(count, beside="count")

@@ -1036,7 +1036,7 @@ def pop(ready):
 lab.check("04.5", pop)
 
 # %% [markdown]
-# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. When your line takes
+# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. When your line takes
 # a node, the lab's `heappop` is lit: does it take the same one?
 
 # %%

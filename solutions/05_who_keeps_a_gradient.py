@@ -558,7 +558,7 @@ def deliver(node, g, deps, buffers, ready):
 lab.check("05.4", deliver)
 
 # %% [markdown]
-# Beside yours is the lab's own, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. It adds, counts down, and
+# Beside yours is the lab's own, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. It adds, counts down, and
 # pushes a node that is ready. (In the lab a node may have several outputs, a slot for each. Here every node is plain.)
 
 # %%

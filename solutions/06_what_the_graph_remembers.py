@@ -650,7 +650,7 @@ def backward(root):
 lab.check("06.5", backward)
 
 # %% [markdown]
-# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = c * d`. Follow one node from `pop` to
+# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. Follow one node from `pop` to
 # `deliver`; at the end, the accumulator of `a`. `lab.engine_so_far()` shows your whole engine.
 
 # %%

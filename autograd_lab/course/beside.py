@@ -85,7 +85,7 @@ class Ours(Watch):
         a._meta.accumulator = weakref.ref(box)
         b = a * k
         c, d = b + a, b * k
-        y = c * d
+        y = d * c
         self.root, self.a, self.b, self.k = y, a, b, k
         nodes = {"b": b.grad_fn, "c": c.grad_fn, "d": d.grad_fn, "y": y.grad_fn, "a": box}
         self.kept = nodes  # a name is known as long as its node lives
@@ -154,7 +154,7 @@ class Yours(Watch):
         self.a, self.k = course.Value(2.0, requires_grad=True), course.Value(3.0)
         b = course.mul(self.a, self.k)
         c, d = course.add(b, self.a), course.mul(b, self.k)
-        y = course.mul(c, d)
+        y = course.mul(d, c)
         self.b, self.root = b, y.grad_fn
         nodes = {"b": b.grad_fn, "c": c.grad_fn, "d": d.grad_fn, "y": y.grad_fn, "a": self.a.accumulator}
         self.nodes = list(nodes.values())

@@ -254,7 +254,7 @@ def test_every_step_does_what_the_lab_does_and_nothing_else():
         assert next(text for kind, text in kinds.items() if did.startswith(kind)) in line
     whole = [did for did, _ in told(lab.step_code(own_engine.backward, beside="accumulate"))]
     assert whole == [
-        "count from y", "deliver to y", "pop y", "deliver to c", "deliver to d", "pop d", "deliver to b", "pop c", "deliver to b", "deliver to a",
+        "count from y", "deliver to y", "pop y", "deliver to d", "deliver to c", "pop d", "deliver to b", "pop c", "deliver to b", "deliver to a",
         "pop b", "deliver to a", "pop a", "accumulate a",
     ]  # fmt: skip
     for step in growing.ITEMS:  # what one of the two does alone is said; here there is nothing
@@ -286,7 +286,7 @@ def test_the_style_does_not_matter():
 
 def test_where_the_two_part_it_says_so():
     def pop(ready):
-        return ready.pop(0)
+        return ready.pop()
 
     assert [did for did, _ in told(lab.step_code(pop, beside="pop"))][:3] == [
         "pop y", "pop c here, pop d in the lab", "pop d here, pop c in the lab",

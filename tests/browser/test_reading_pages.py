@@ -115,6 +115,26 @@ def test_before_an_answer_a_page_shows_what_the_notebook_shows(books):
     assert differ == []
 
 
+def test_a_slider_moves_in_a_page_and_its_values_come_when_it_is_moved(reader, served):
+    page, noted = reader
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{served}notebooks/01_nudge_and_measure.html")
+    slider = page.get_by_role("slider", name="Value of x")
+    for live_one in page.locator(".site-live").all():  # they open when they come near
+        live_one.scroll_into_view_if_needed()
+    expect(slider).to_have_attribute("aria-valuetext", "x = 2")
+    assert not [url for url in asked if url.endswith(".txt")]
+    slider.fill("25")
+    stage = page.locator(".agl").filter(has=slider)
+    expect(stage.locator(".agl-leaves tbody tr")).to_contain_text("3")
+    expect(slider).to_have_attribute("aria-valuetext", "x = 3")
+    assert len([url for url in asked if url.endswith(".txt")]) == 1
+    stage.get_by_role("button", name="Nudge").click()
+    expect(stage.locator(".agl-nudge")).to_contain_text("gradient 27")
+    assert noted == []
+
+
 def test_all_links_lead_somewhere(site):
     assert site.broken_links() == []
 

@@ -106,7 +106,7 @@ export class Slider {
     const here = !this.queue.asked && !this.problem; // else the picture is, or stays, at another value
     if (here) this.range.value = stopAt(input.stops, Number(input.text));
     this.told(here ? input.text : valueAt(input.stops, Number(this.range.value)));
-    this.tell(reason || this.problem || this.path || this.model.get("_resting") || "");
+    this.tell(reason || this.problem || this.path || (this.carries && this.model.get("_resting")) || "");
     this.measure();
   }
 

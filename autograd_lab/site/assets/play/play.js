@@ -283,7 +283,7 @@ class Play {
     this.ran = program;
     this.values = {};
     const live = this.python?.state === "ready" && program === this.running; // else it has not run here yet
-    this.stepper = await open({ ...known, position: this.step, _kernel: live, _resting: this.python ? "Press Run: then the slider moves the program." : "" }, at("stepper"));
+    this.stepper = await open({ ...known, position: this.step, _kernel: live, _resting: this.python && !live ? "Press Run: then the slider moves the program." : "" }, at("stepper"));
     const { model } = this.stepper;
     model.on("change:_edit", () => this.slide(model));
     this.step = model.get("position");

@@ -33,6 +33,7 @@ def softmax(x):
 
 CELLS = {
     "step": ("lab.step(trace)", "Nothing has run yet. Press Step to see the first of 30 events."),
+    "step, a function": ("lab.step(lambda a: a**3, torch.tensor(2.0, requires_grad=True))", "[aria-label='Value of a']"),
     "check": ('lab.check("10.3", softmax)', "10.3: not right yet"),
     "check, unknown": ('lab.check("10.9", 1)', "10.9"),
     "hint": ('lab.hint("10.3")', "10.3, hint 1 of 3"),
@@ -165,6 +166,14 @@ def test_the_stepper_steps(page):
     stage = page.get_by_role("group", name="Autograd stepper").first
     stage.get_by_role("button", name="Step", exact=True).click()
     expect(stage.get_by_role("status")).to_contain_text("w is a leaf")
+
+
+def test_a_slider_moves_the_graph(page):
+    shown(page, "step, a function").fill("25")
+    stage = page.get_by_role("group", name="Autograd stepper").filter(has=page.get_by_label("Value of a"))
+    expect(stage.locator(".agl-leaves tbody tr")).to_contain_text("3")
+    stage.get_by_role("button", name="Nudge").click()
+    expect(stage.locator(".agl-nudge")).to_contain_text("gradient 27")
 
 
 def test_an_answer_can_be_clicked_in_the_card(page):

@@ -63,6 +63,7 @@ CELLS = {
 SHOWS_NOTHING = {
     "Trace",
     "Why",
+    "engine_so_far",
     "fast",
     "level",
     "record",

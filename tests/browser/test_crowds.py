@@ -1,4 +1,4 @@
-"""However large the graph, a step draws and touches a bounded number of elements: lines in crowds share a path, in Chromium.
+"""However large the graph, a step does, draws and touches no more: lines in crowds share a path, in Chromium.
 
 Counted, not timed: tests/browser/measure_steps.py measures times.
 """
@@ -6,7 +6,9 @@ Counted, not timed: tests/browser/measure_steps.py measures times.
 from __future__ import annotations
 
 import re
+from statistics import median
 
+import bare as bare_pages
 import networks
 import pytest
 import samples
@@ -16,6 +18,7 @@ import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing.trace import Trace
 from autograd_lab.widgets.frames import film
+from autograd_lab.widgets.front import front_end
 from autograd_lab.widgets.svg import svg
 
 
@@ -80,6 +83,99 @@ def test_a_step_of_a_large_graph_touches_no_more_than_one_of_a_small_one(bare, m
     _, (drawn, changed), (most_drawn, most_changed) = counts
     assert most_drawn <= 1.5 * drawn, counts
     assert most_changed <= 1.5 * changed, counts
+
+
+def whole(page: Page) -> None:
+    """Show all of the graph, however small it becomes."""
+    for name in ("Follow the active node", "Fit graph", "Fit graph"):
+        page.get_by_role("button", name=name).click()
+
+
+STARTS = re.compile(
+    r"^\s*(?!if |switch |catch |constructor)(?:\} )?(?:(?:export |get )*(?:function )?\w+ ?\(.*\) \{|.*=> \{)$",
+    re.M,
+)
+WORK = """([from, steps]) => {
+  const stage = document.querySelector(".agl"), range = stage.querySelector(".agl-range"), found = [];
+  range.value = from;
+  range.dispatchEvent(new Event("input"));
+  for (let i = 0; i < steps; i++) {
+    globalThis.work = 0;
+    stage.querySelector('button[aria-label="Step"]').click();
+    stage.querySelector(".agl-svg").getBoundingClientRect();
+    found.push(work);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes", "view"),
+    [
+        (loop, (15, 30, 60), None),
+        (loop, (15, 30, 60), "far away"),
+        (networks.neurons, (250, 500, 1000), None),
+        (networks.neurons, (250, 500, 1000), "far away"),
+        (networks.blocks, (250, 500, 1000), None),
+    ],
+    ids=["loop", "loop far away", "neurons", "neurons far away", "blocks"],
+)
+def test_a_step_looks_at_what_it_changes_alone(tab, monkeypatch, make, sizes, view):
+    """Functions called and turns of loops: each function and each loop of the front end counts."""
+    counted, many = STARTS.subn(r"\g<0> globalThis.work++;", front_end())
+    assert many > 500
+    monkeypatch.setattr(bare_pages, "front_end", lambda: counted)
+    page = tab((1280, 800), reduced_motion="reduce").page
+    counts = []
+    for size in sizes:
+        trace = make(size)
+        bare_pages.Bare(page).show(lab.step(trace))
+        if view:
+            page.get_by_role("button", name="Open all groups").click()
+            whole(page)
+        counts.append([median(page.evaluate(WORK, [len(trace) * part // 10, 20])) for part in (3, 6, 8)])
+    _, *fewer, most = counts
+    assert all(b <= 1.6 * a for a, b in zip(*fewer, most, strict=True)), counts
+
+
+WALK = """() => {
+  const press = (name, times) => { for (let i = 0; i < times; i++) document.querySelector(`.agl button[aria-label="${name}"]`).click(); };
+  press("Step", 31);
+  press("Step back", 25);
+  press("Step", 3);
+}"""
+PICTURE = """() => {
+  const found = [];
+  for (const g of document.querySelectorAll(".agl-svg > g > g > *")) {
+    const marks = [g, ...g.querySelectorAll("[data-s]")].map((e) => `${e.getAttribute("class")} ${e.getAttribute("data-s")} ${e.getAttribute("style")}`).join();
+    const pieces = [...g.querySelectorAll("path")].map((e) => (e.getAttribute("d").match(/M[^M]*/g) ?? []).sort().join(""));
+    found.push([marks, g.textContent, ...pieces].join("|"));
+  }
+  return found.sort();
+}"""
+
+
+@pytest.mark.parametrize(
+    ("make", "size", "groups"),
+    [(loop, 30, "Open"), (loop, 30, "Close"), (networks.neurons, 300, "Open"), (networks.neurons, 300, "Close")],
+)  # fmt: skip
+def test_what_steps_have_changed_is_what_a_fresh_look_shows(tab, make, size, groups):
+    trace = make(size)
+    page = bare_pages.Bare(tab((3000, 1000), reduced_motion="reduce").page).show(lab.step(trace))
+    again = page.get_by_role("button", name=f"{groups} all groups")
+    again.click()
+    whole(page)
+    slider = page.get_by_role("slider", name="Position")
+    for part in (1, 5, 8):
+        k = len(trace) * part // 10
+        slider.fill(str(k))
+        page.evaluate(WALK)
+        walked = page.evaluate(PICTURE)
+        again.click()  # everything is drawn anew
+        whole(page)
+        for to in ((k + 600) % len(trace), k + 9):  # and counted anew
+            slider.fill(str(to))
+        assert page.evaluate(PICTURE) == walked, part
 
 
 def crowd(bare) -> tuple[Page, Trace]:

@@ -2,13 +2,26 @@
 
 /** The state of a flat timeline [step, state, ...] at step k: the last entry not after k, undefined before the first. */
 export function at(timeline, k, width = 2) {
-  let low = 0, high = timeline.length / width;
+  const i = upTo(timeline, k, width);
+  return i ? timeline[(i - 1) * width + 1] : undefined;
+}
+
+/** How many entries of a sorted list are not above k, if each has so many places and its first counts. */
+export function upTo(list, k, width = 1) {
+  let low = 0, high = list.length / width;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (timeline[middle * width] <= k) low = middle + 1;
+    if (list[middle * width] <= k) low = middle + 1;
     else high = middle;
   }
-  return low ? timeline[(low - 1) * width + 1] : undefined;
+  return low;
+}
+
+/** Put something into the list that a map has under a key. */
+export function into(map, key, one) {
+  const list = map.get(key);
+  if (list) list.push(one);
+  else map.set(key, [one]);
 }
 
 /** The first entries of a list at step k, and how many it has; `timelines`: how many, then each of the first. */
@@ -33,8 +46,7 @@ export function phase(film, k) {
 
 /** The nearest of `stops` after (direction 1) or before (-1) step k; the ends count as stops. */
 export function stop(film, k, direction, stops = film.stops) {
-  if (direction > 0) return stops.find((s) => s > k) ?? film.steps;
-  return stops.findLast((s) => s < k) ?? 0;
+  return direction > 0 ? stops[upTo(stops, k)] ?? film.steps : stops[upTo(stops, k - 1) - 1] ?? 0;
 }
 
 /** The next step of the same kind as step k, going round; k itself if there is no other. */
@@ -60,20 +72,18 @@ export function path(p, short = 0) {
   return d;
 }
 
-/**
- * Where such a path's piece from a to b enters and leaves a rectangle, as two parameters; undefined if it does not meet it.
- * Along a piece both x and y only grow or only fall, so both places are found by halving.
- */
+// A piece from a to b is at a + (b - a) f(t): with these f for x and for y. Both only grow, so each has an inverse.
+const across = (t) => t * t * (3 - 2 * t), along = (t) => t * (t * (t - 1.5) + 1.5);
+const acrossAt = (v) => 0.5 + Math.sin(Math.asin(2 * v - 1) / 3), alongAt = (v) => 0.5 + Math.sinh(Math.asinh(4 * v - 2) / 3);
+
+/** Where such a path's piece from a to b enters and leaves a rectangle, as two parameters; undefined if it does not meet it. */
 function inside(ax, ay, bx, by, [x0, y0, x1, y1]) {
-  const m = (ay + by) / 2;
-  const x = (t) => ax + (bx - ax) * t * t * (3 - 2 * t), y = (t) => { const s = 1 - t; return ay * s * s * (s + 3 * t) + by * t * t * (t + 3 * s) + (m - ay) * 3 * s * s * t + (m - by) * 3 * s * t * t; };
   let from = 0, to = 1;
-  for (const [f, a, b, low, high] of [[x, ax, bx, x0, x1], [y, ay, by, y0, y1]]) {
-    const enter = a <= b ? low : high, leave = a <= b ? high : low, sign = a <= b ? 1 : -1;
+  for (const [inverse, a, b, low, high] of [[acrossAt, ax, bx, x0, x1], [alongAt, ay, by, y0, y1]]) {
+    const [enter, leave] = a <= b ? [low, high] : [high, low], sign = a <= b ? 1 : -1;
     if (sign * (b - enter) < 0 || sign * (a - leave) > 0) return undefined;
-    const cross = (value) => { let low = 0, high = 1; for (let k = 0; k < 24; k++) { const t = (low + high) / 2; if (sign * (f(t) - value) < 0) low = t; else high = t; } return high; };
-    if (sign * (a - enter) < 0) from = Math.max(from, cross(enter));
-    if (sign * (b - leave) > 0) to = Math.min(to, cross(leave));
+    if (sign * (a - enter) < 0) from = Math.max(from, inverse((enter - a) / (b - a)));
+    if (sign * (b - leave) > 0) to = Math.min(to, inverse((leave - a) / (b - a)));
   }
   return from < to ? [from, to] : undefined;
 }
@@ -89,21 +99,17 @@ export function visiblePath(p, box, short = 0) {
   const last = p.length - 2, up = p[last + 1] < p[last - 1];
   let d = "";
   for (let i = 2; i <= last; i += 2) {
-    const ax = p[i - 2], ay = p[i - 1], bx = p[i], by = p[i + 1] + (i === last ? (up ? short : -short) : 0), m = (ay + by) / 2;
+    const ax = p[i - 2], ay = p[i - 1], bx = p[i], by = p[i + 1] + (i === last ? (up ? short : -short) : 0);
     const found = inside(ax, ay, bx, by, box);
-    if (found) d += part([ax, ay, ax, m, bx, m, bx, by], ...found);
+    if (found) d += part(ax, ay, bx - ax, by - ay, ...found);
   }
   return d;
 }
 
-/** The stretch of a cubic curve between two of its parameters. */
-function part(c, from, to) {
-  const at = (u, v, w) => [0, 1].map((k) => { // the blossom of the curve at u, v, w
-    const mix = (a, b, t) => a + (b - a) * t, [p0, p1, p2, p3] = [c[k], c[2 + k], c[4 + k], c[6 + k]];
-    const q0 = mix(p0, p1, u), q1 = mix(p1, p2, u), q2 = mix(p2, p3, u);
-    return mix(mix(q0, q1, v), mix(q1, q2, v), w).toFixed(1);
-  }).join(" ");
-  return `M${at(from, from, from)}C${at(from, from, to)} ${at(from, to, to)} ${at(to, to, to)}`;
+/** The stretch of a piece between two of its parameters. */
+function part(ax, ay, w, h, from, to) {
+  const point = (t, ahead) => `${(ax + w * (across(t) + 2 * ahead * t * (1 - t))).toFixed(1)} ${(ay + h * (along(t) + ahead * (t * (t - 1) + 0.5))).toFixed(1)}`; // a third of the slope is the way to a handle
+  return `M${point(from, 0)}C${point(from, to - from)} ${point(to, from - to)} ${point(to, 0)}`;
 }
 
 /** An arrow head at the end of such a path. */

@@ -1,15 +1,16 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
 import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fits, fitScale, head, meets, path, power, visiblePath } from "./core.js";
-import { Crowd } from "./crowd.js";
+import { Crowd, changes } from "./crowd.js";
 import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
-import { Census } from "./groups.js";
+import { Census, JUMP } from "./groups.js";
 import { MiniMap } from "./minimap.js";
 import { Scene } from "./scene.js";
 
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front; the labels of the last are above all
 const CROWD = 400; // more things than this are not drawn for the sake of a glide
 const ALONE = 60; // of more lines in view, those that say nothing are bundled
+const NEAR = 4 * ALONE; // and of more in the region around it, wherever the view is
 const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
@@ -47,6 +48,7 @@ export class Graph {
     this.census = new Census(this.film);
     this.opened = new Set(this.film.open);
     this.inside = false; // open the groups around the node at work
+    this.changes = changes(this.film);
     this.seats = new Map(); // tensor -> unit
     this.film.units.forEach((unit, i) => unit.boxes.forEach(([t]) => this.seats.set(t, i)));
     this.off = new Set([...this.film.units.keys()].filter((u) => this.film.units[u].off)); // no gradient has to do with them
@@ -68,8 +70,9 @@ export class Graph {
       const found = line.lines.map((i) => this.film.forward[i]);
       Object.assign(line, { since: Math.min(...found.map(({ k }) => k)), free: found.every((one) => one.free), cut: found.some((one) => one.cut) });
     }
-    this.looked = null; // where the camera was when it was found what is in view
     this.index();
+    this.forget();
+    this.pointed = null; // its number is another now
   }
 
   /** Open and close groups; what `anchor` names stays where it is on the screen. */
@@ -103,7 +106,7 @@ export class Graph {
       this.drawn[name].clear();
       this.crowds[name]?.clear();
     }
-    this.region = null; // what is drawn of long lines is another now
+    this.forget(); // what is drawn of long lines is another now
   }
 
   /** Another film of the same graph, in the old one's object. Boxes stay where they are while their numbers have room; else all is laid out anew, with the step's own where it was. */
@@ -112,7 +115,9 @@ export class Graph {
     film.units = film.units.map((unit, u) => (room[u] ? was.units[u] : unit));
     film.backward.forEach((line, i) => { line.w = Math.max(line.w, was.backward[i].w); });
     Object.assign(was, film);
-    this.census.memo.clear();
+    Object.assign(this, { census: new Census(was), changes: changes(was) });
+    for (const line of this.things.backward) line.sums = null;
+    this.forget();
     if (film.scale.join() !== scale) this.root.querySelector(".agl-legend").replaceWith(this.legend());
     if (grown) return this.reopen(this.opened, this.focused());
     for (const { boxes } of this.drawn.units.values()) for (const box of boxes) box.known = false;
@@ -186,6 +191,8 @@ export class Graph {
         return [Math.min(x0, x - w / 2), y0, Math.max(x1, x + w / 2), y1];
       })),
     };
+    this.drawnAs = { units: new Map(units.map(([u], id) => [u, id])) }; // of each line and unit of the film the number of what stands for it
+    for (const layer of ["forward", "backward"]) this.drawnAs[layer] = new Map(this.things[layer].flatMap(({ lines }, id) => lines.map((i) => [i, id])));
   }
 
   build() {
@@ -463,7 +470,12 @@ export class Graph {
 
   /** Whether so much is on the camera's way to its target that drawing it would take longer than a frame. */
   crowded() {
-    return ["units", "forward", "backward"].reduce((n, name) => n + this.within(name).length, 0) > CROWD;
+    this.locate();
+    let room = CROWD;
+    return ["units", "forward", "backward"].some((name) => {
+      const ids = this.near(name);
+      return ids.length > 4 * CROWD || (room -= ids.filter((id) => this.within(name, id)).length) < 0;
+    });
   }
 
   glide([x, y, scale]) {
@@ -513,14 +525,66 @@ export class Graph {
     if (travel && forward && this.stage.kind === "deliver" && !this.still.matches) this.ride();
   }
 
-  /** What of a layer is in view: of lines only those that come through it, however many run past. */
-  within(name) {
-    const view = this.view(), key = view.join();
-    if (key !== this.looked?.key) this.looked = { key };
-    return this.looked[name] ??= cull(this.boxes[name], view).filter((id) => {
-      const { p, pill } = this.things[name][id];
-      return !p || meets(p, view) || (pill && this.labelled(pill, view));
-    });
+  /** Find what is in view, and the region around it in which a move of the camera changes little. */
+  locate() {
+    const [x0, y0, x1, y1] = this.seen = this.view(), far = this.camera.scale < FAR, had = far === this.far && this.region;
+    if (had && x0 >= had[0] && y0 >= had[1] && x1 <= had[2] && y1 <= had[3] && x1 - x0 >= (had[2] - had[0]) / 6) return;
+    this.forget();
+    if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
+    this.region = [x0 * 1.5 - x1 / 2, y0 * 1.5 - y1 / 2, x1 * 1.5 - x0 / 2, y1 * 1.5 - y0 / 2];
+  }
+
+  forget() { Object.assign(this, { region: null, nearby: {}, known: {} }); }
+
+  /** What of a layer is in the region. */
+  near(name) { return this.nearby[name] ??= cull(this.boxes[name], this.region).filter((id) => this.within(name, id, this.region)); }
+
+  /** Whether something is in a rectangle: of lines only those that come through it, however many run past. */
+  within(name, id, [x0, y0, x1, y1] = this.seen) {
+    const { p, pill } = this.things[name][id], boxes = this.boxes[name], i = 4 * id;
+    if (boxes[i] > x1 || boxes[i + 2] < x0 || boxes[i + 1] > y1 || boxes[i + 3] < y0) return false;
+    return !p || meets(p, [x0, y0, x1, y1]) || (pill && this.labelled(pill, [x0, y0, x1, y1]));
+  }
+
+  /** What of a layer the steps from a to b change. */
+  between(name, a, b) {
+    const found = new Set();
+    for (let k = Math.min(a, b); k <= Math.max(a, b); k++) {
+      for (const i of this.changes[name].get(k) ?? []) found.add(this.drawnAs[name].get(i));
+    }
+    found.delete(undefined); // what is inside a closed group, or hidden
+    return found;
+  }
+
+  /** What of a layer is drawn by itself, with its state; of many the rest goes into bundles, and only what the step changes is looked at. */
+  apart(name) {
+    const crowd = this.crowds[name], ids = this.near(name), apart = new Map(), state = (id) => this[`state_${name}`]?.(id);
+    const many = crowd && (this.far || name !== "units") && (ids.length > NEAR || ids.filter((id) => this.within(name, id)).length > ALONE);
+    if (!many) {
+      if (crowd?.taken.size) crowd.start(1);
+      this.known[name] = null;
+      for (const id of ids) {
+        const is = this.within(name, id) ? state(id) : null;
+        if (is !== null) apart.set(id, is);
+      }
+      return apart;
+    }
+    const { k } = this.stage, { pointed } = this, all = () => { crowd.start(this.things[name].length); return { members: new Set(ids), own: new Map(), fresh: true }; };
+    const known = this.known[name] = !this.known[name] || Math.abs(this.known[name].k - k) > JUMP ? all() : this.known[name];
+    for (const id of known.fresh ? ids : [...this.between(name, known.k, k), ...[pointed, known.pointed].flatMap((one) => (one?.[0] === name ? one[1] : []))]) {
+      if (!known.members.has(id)) continue;
+      const is = state(id), own = is !== null && (is.bundle === undefined || is.label || (pointed?.[0] === name && pointed[1] === id));
+      if (own) known.own.set(id, is);
+      else known.own.delete(id);
+      crowd.put(id, is === null || own ? undefined : is.bundle);
+    }
+    for (const [id, is] of known.own) {
+      const out = is.label && is.bundle !== undefined && !this.labelled(this.things[name][id].pill, this.seen) && !(pointed?.[0] === name && pointed[1] === id);
+      if (!out) apart.set(id, is);
+      crowd.put(id, out ? is.bundle : undefined);
+    }
+    Object.assign(known, { k, pointed, fresh: false });
+    return apart;
   }
 
   /** Whether a label is in view. */
@@ -528,29 +592,17 @@ export class Graph {
 
   /** Bring what is in view up to date; make what has come into view, drop what has left it. A line that cannot be seen yet is not made. */
   paint() {
-    const [x0, y0, x1, y1] = this.seen = this.view(), far = this.camera.scale < FAR, had = far === this.far && this.region;
+    this.locate();
     this.place();
-    if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
-    if (!had || x0 < had[0] || y0 < had[1] || x1 > had[2] || y1 > had[3] || x1 - x0 < (had[2] - had[0]) / 6) {
-      this.region = [x0 * 1.5 - x1 / 2, y0 * 1.5 - y1 / 2, x1 * 1.5 - x0 / 2, y1 * 1.5 - y0 / 2];
-    }
     this.layers.forEach((layer, i) => {
-      const name = LAYERS[i], drawn = this.drawn[name], crowd = this.crowds[name], ids = this.within(name), alone = new Map();
-      const many = crowd && ids.length > ALONE && (far || name !== "units");
-      crowd?.start(this.things[name].length);
-      for (const id of ids) {
-        const state = this[`state_${name}`]?.(id);
-        if (state === null) continue;
-        if (many && state.bundle !== undefined && this.pointed !== `${name} ${id}`) crowd.take(id, state.bundle);
-        else alone.set(id, state);
-      }
+      const name = LAYERS[i], drawn = this.drawn[name], alone = this.apart(name);
       for (const [id, thing] of drawn) if (!alone.has(id)) { this.drop(thing); drawn.delete(id); }
       for (const [id, state] of alone) {
         let thing = drawn.get(id);
         if (!thing) { thing = this[`make_${name}`](id); drawn.set(id, thing); layer.append(thing.g); }
         this[`draw_${name}`](thing, id, state);
       }
-      crowd?.finish(this.region);
+      this.crowds[name]?.finish();
     });
     this.map?.look();
   }
@@ -589,7 +641,7 @@ export class Graph {
     for (const name of crowds) {
       const id = cull(this.boxes[name], near).find((one) => this.crowds[name].taken.has(one) && (name === "units" || meets(this.things[name][one].p, near)));
       if (id === undefined) continue;
-      this.pointed = `${name} ${id}`;
+      this.pointed = [name, id];
       this.paint();
       return this.drawn[name].get(id).g;
     }
@@ -686,26 +738,39 @@ export class Graph {
 
   /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. Null if it is not made yet. */
   state_backward(id) {
-    const { film } = this, { lines, pill } = this.things.backward[id], { k, kind } = this.stage, hotKind = ["edge", "deliver", "pruned", "hook"].includes(kind);
-    let status = "", sent = 0, pruned = 0, hot = "", last = null, came = null, level = -1;
-    for (const i of lines) {
-      const { tl, n } = film.backward[i], index = at(tl, k);
-      if (index === undefined) continue;
-      const state = film.states[index], [is, value, after] = state;
-      status ||= "made";
-      if (is === "sent") { sent++; last = state; level = Math.max(level, film.levels[after < 0 ? value : after]); }
-      if (is === "pruned") pruned++;
-      if (hotKind && this.changed(tl)) { hot = " hot"; came = is === "sent" ? state : null; }
-      if (kind === "vjp" && film.focus[k] === n && is !== "sent") hot = " about"; // its rule has run, and nothing is sent yet
-    }
-    if (!status) return null;
-    if (sent) status = "sent";
-    else if (pruned === lines.length) status = "pruned";
-    const one = lines.length === 1, state = one ? last : came, [, v, after] = state ?? [0, -1, -1];
+    const { film } = this, thing = this.things.backward[id], { lines, pill } = thing, { k, kind } = this.stage, one = lines.length === 1;
+    const now = at(thing.sums ??= this.sums(lines), k);
+    if (!now) return null;
+    const { sent, pruned, level, last } = now, came = now.k === k && ["edge", "deliver", "pruned", "hook"].includes(kind);
+    const about = kind === "vjp" && this.changes.lines[film.focus[k]]?.some((i) => this.drawnAs.backward.get(i) === id && film.states[at(film.backward[i].tl, k)]?.[0] !== "sent"); // its rule has run, and nothing is sent yet
+    const status = sent ? "sent" : pruned === lines.length ? "pruned" : "made", hot = about ? " about" : came ? " hot" : "";
+    const state = (one || came) && last?.[0] === "sent" ? last : null, [, v, after] = state ?? [0, -1, -1];
     const text = !sent ? "" : !state ? `${sent}/${lines.length}` : brief(film, v) + (after < 0 ? "" : ` \u2192 ${brief(film, after)}`);
     const s = status + hot + (sent && level < 0 ? " zero" : ""), style = sent ? weight(level) : "";
     return { s, style, text, item: film.values[after < 0 ? v : after], wide: one ? 0 : Math.max(30, 13 + 6.6 * text.length),
-      bundle: hot || (text && !this.far && this.labelled(pill, this.seen)) ? undefined : `${s}|${style}` };
+      label: text !== "" && !this.far && this.labelled(pill, this.region), bundle: hot ? undefined : `${s}|${style}` };
+  }
+
+  /** What several lines that are drawn as one are together, over time: how many have sent and send nothing, the highest level, and the state that came last. */
+  sums(lines) {
+    const { film } = this, moves = [], timeline = [], levels = new Map(), is = new Map(), sum = { sent: 0, pruned: 0 };
+    for (const i of lines) for (let j = 0, { tl } = film.backward[i]; j < tl.length; j += 2) if (tl[j + 1] !== tl[j - 1]) moves.push([tl[j], i, film.states[tl[j + 1]]]);
+    const count = ([what, value, after], by) => {
+      if (what === "pruned") sum.pruned += by;
+      if (what !== "sent") return;
+      const level = film.levels[after < 0 ? value : after];
+      sum.sent += by;
+      levels.set(level, (levels.get(level) ?? 0) + by);
+    };
+    for (const [k, i, state] of moves.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
+      if (is.has(i)) count(is.get(i), -1);
+      is.set(i, state);
+      count(state, 1);
+      const now = { ...sum, k, last: state, level: Math.max(-1, ...[...levels].map(([level, many]) => (many ? level : -1))) };
+      if (timeline.at(-2) === k) timeline.splice(-1, 1, now);
+      else timeline.push(k, now);
+    }
+    return timeline;
   }
 
   draw_backward(thing, id, { s, style, text, item, wide }) {
@@ -871,9 +936,10 @@ export class Graph {
 
   /** A gradient travels from its node to its place on the line. */
   ride() {
-    for (const [id, thing] of this.drawn.backward) {
-      const { lines, p, pill: [x, y] } = this.things.backward[id];
-      if (!lines.some((i) => this.changed(this.film.backward[i].tl)) || !thing.pill?.animate) continue;
+    const { k } = this.stage;
+    for (const id of this.between("backward", k, k)) {
+      const { p, pill: [x, y] } = this.things.backward[id], thing = this.drawn.backward.get(id);
+      if (!thing?.pill?.animate) continue;
       thing.pill.animate([{ transform: `translate(${p[0]}px, ${p[1]}px)`, opacity: 0.2 }, { transform: `translate(${x}px, ${y}px)`, opacity: 1 }], { duration: 260, easing: "ease-out" });
     }
   }

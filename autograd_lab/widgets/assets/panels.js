@@ -1,5 +1,5 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
-import { at, bytes, clamp, dense, escape, first, flat, number, product, say } from "./core.js";
+import { at, bytes, clamp, dense, escape, first, flat, into, number, product, say, upTo } from "./core.js";
 import { brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, tellNumber, term } from "./dom.js";
 import { formula } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
@@ -48,10 +48,7 @@ const ITEM_SIZES = { float64: 8, float16: 2, bfloat16: 2 };
 /** A list of records as a map from their first (or `key`-th) entry to all of them. */
 function grouped(list, key = 0) {
   const found = new Map();
-  for (const one of list) {
-    if (!found.has(one[key])) found.set(one[key], []);
-    found.get(one[key]).push(one);
-  }
+  for (const one of list) into(found, one[key], one);
   return found;
 }
 
@@ -60,7 +57,13 @@ export class Details {
   constructor({ details: d }) {
     this.jacobians = grouped(d.jacobians);
     this.origins = new Map(d.origins.map(([, t, why]) => [t, why]));
-    this.pins = d.pins;
+    const seen = new Set(), once = ([, t, version, n]) => !seen.has(`${n} ${t} ${version}`) && seen.add(`${n} ${t} ${version}`);
+    this.pins = d.pins.filter(once);
+    this.since = this.pins.map(([k]) => k);
+    this.freedAt = grouped(this.pins, 4);
+    this.freed = this.pins.map((pin) => pin[4]).filter((k) => k >= 0).sort((a, b) => a - b);
+    this.lasting = []; // of each row of pins when the last of them is freed
+    this.pins.forEach(([, , , , freed], i) => { this.lasting[i >> SHELF] = Math.max(this.lasting[i >> SHELF] ?? 0, freed < 0 ? Infinity : freed); });
     this.readers = grouped(d.pins, 1);
     this.writes = grouped(d.writes, 1);
     this.writeAt = new Map(d.writes.map((one) => [one[0], one]));
@@ -72,21 +75,24 @@ export class Details {
 
   /** The nodes that hold saved values at step k, newest first: [[node, [[tensor, version], ...], freed now], ...], and how many values. */
   held(k, most) {
-    const nodes = new Map();
-    let count = 0;
-    for (let i = this.pins.length - 1; i >= 0; i--) {
-      const [since, t, version, n, freed] = this.pins[i];
-      if (since > k || (freed >= 0 && freed < k)) continue;
-      let one = nodes.get(n);
-      if (!one && (nodes.size < most || freed === k)) nodes.set(n, one = [n, [], freed === k]);
-      const known = one?.[1].some(([u, w]) => u === t && w === version);
-      if (freed !== k && !known) count++;
-      if (one && !known) one[1].unshift([t, version]);
+    const nodes = new Map(), made = upTo(this.since, k), take = ([, t, version, n, freed]) => {
+      if (!nodes.has(n)) nodes.set(n, [n, [], freed === k]);
+      nodes.get(n)[1].unshift([t, version]);
+    };
+    for (const pin of [...(this.freedAt.get(k) ?? [])].reverse()) take(pin);
+    for (let i = made - 1; i >= 0; i--) {
+      const [, , , n, freed] = this.pins[i];
+      if (this.lasting[i >> SHELF] < k) i &= -1 << SHELF; // none of this row is held
+      else if (freed < 0 || freed > k) {
+        if (nodes.size >= most && !nodes.has(n)) break;
+        take(this.pins[i]);
+      }
     }
-    return [[...nodes.values()].sort((a, b) => b[2] - a[2]).slice(0, most), count];
+    return [[...nodes.values()].slice(0, most), made - upTo(this.freed, k)];
   }
 }
 
+const SHELF = 6; // 2^6 saved values are passed over at once if none of them is held
 const BRIEF_VARIABLES = ["rule", "out", "name", "target", "inner"]; // variables of which two stand side by side
 
 export class Panels {

@@ -93,7 +93,7 @@ def draw(what: Any, **options: Any) -> Any:
 def graph(what: Any) -> Any:
     """The graph behind a tensor, or that of a trace, for networkx: an `nx.MultiDiGraph` from each result to its operands.
 
-    what   a tensor that was computed from tensors that require grad (no recording is needed), or a trace
+    what   a tensor that was computed from tensors that require a gradient (no recording is needed), or a trace
 
     An edge has the local derivative of the result by the operand as its `derivative`, where both are one number (else None), and
     the number of the operand as its key. A node has `name`, `label`, `kind` ("leaf", "operation" or "Function"), `root`, `tensor`
@@ -241,7 +241,7 @@ def source(node: Any) -> None:
             what = "a node of PyTorch's, whose rules are C++"
         raise TypeError(
             f"lab.source() takes a node of autograd_lab's graph, but this is {what}. What to do: `lab.source(y.grad_fn)` for a `y` "
-            "that was computed from tensors that require grad"
+            "that was computed from tensors that require a gradient"
         )
     rule = rule.unfold()
     text, line = inspect.getsourcelines(type(rule))

@@ -64,7 +64,7 @@ class Tape:
     draws: bool = False
     """Whether random numbers are drawn by steps."""
     foreign: bool = False
-    """Whether a tensor that was not computed requires grad."""
+    """Whether a tensor that was not computed requires a gradient."""
     drawn_at: str = ""
     """The first line that draws random numbers in a way that cannot be a step."""
     saved: list[Value] = field(default_factory=list)

@@ -254,7 +254,7 @@ def capture(
     if not world.same_tensors(args, kwargs, fn):
         return result, Break("the call puts another tensor where there was one")
     if tape.foreign:
-        return result, Break("it uses a tensor that requires grad and that no guard can find")
+        return result, Break("it uses a tensor that requires a gradient and that no guard can find")
     inside = [history(t) for t in tape.keep if id(t) not in names]
     if [hooks_on(t) for t in tensors] != hooks or any(
         getattr(node, "hooks", None) is not None for node in [*tape.nodes.values(), *inside]
@@ -375,7 +375,7 @@ def build(
     writer = Writer(forward_graph, "forward", inplace="write over" not in left_out, into=into)
     forward = writer.emitted()
     effects.direct = frozenset(into[k] for k in writer.direct)
-    way_back = bool(wanted)  # even if no gradient depends on anything: the results still require grad
+    way_back = bool(wanted)  # even if no gradient depends on anything: the results still require a gradient
     backward = (
         Writer(backward_graph, "backward", inplace="write over" not in left_out).emitted()
         if way_back

@@ -2,7 +2,7 @@
 
 A capture saw one run: these shapes, these number types, this value of `scale`, this side of the `if`. So it is valid for calls in which all
 of these are the same. The walk below visits everything the function can reach (its arguments, its closure, the globals it names, the
-attributes of modules), and makes one condition for each: a tensor's shape, type and whether it requires grad, a constant's value, an
+attributes of modules), and makes one condition for each: a tensor's shape, type and whether it requires a gradient, a constant's value, an
 object's identity.
 """
 
@@ -221,11 +221,11 @@ class _Walk:
         if t.requires_grad:
             self._say(
                 f"{path}._edge is not {none} and ({path}._edge is not None or {path}._meta.base is None or {path}.requires_grad)",
-                f"{name} requires grad",
+                f"{name} requires a gradient",
             )
         else:
             self._say(
-                f"({path}._edge is {none} or not {path}.requires_grad)", f"{name} does not require grad"
+                f"({path}._edge is {none} or not {path}.requires_grad)", f"{name} does not require a gradient"
             )
         self.world.tensors.append((path, t))
 

@@ -74,7 +74,7 @@ def as_tensor(g):
 def register_hook(self, hook):
     """Call hook(grad) when this tensor's gradient is known; if it returns something, that replaces the gradient.
 
-    Raises RuntimeError if the tensor does not require grad.
+    Raises RuntimeError if the tensor does not require a gradient.
 
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> handle = x.register_hook(lambda g: g * 10)
@@ -106,7 +106,7 @@ def register_hook(self, hook):
 def retain_grad(self):
     """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.
 
-    Raises RuntimeError if the tensor does not require grad.
+    Raises RuntimeError if the tensor does not require a gradient.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> y = x * x

@@ -104,7 +104,7 @@ def apply_view(rule, x, data, *args):
 def apply_inplace(rule, inputs, *args):
     """The operation of `rule`, written into its first operand, which is returned.
 
-    Raises RuntimeError for a leaf that requires grad, and ValueError for a result that does not fit.
+    Raises RuntimeError for a leaf that requires a gradient, and ValueError for a result that does not fit.
     """
     target = inputs[0]
     check_writable(target)

@@ -5,7 +5,7 @@ place where a gradient for this tensor enters the graph.
 
     _data   the numbers: a NumPy array, or a NumPy scalar for a 0-d value whose memory nothing else shares yet
     _edge   the node of the operation that made it, or (node, output_nr) if that has several outputs; NO_EDGE for a constant;
-            or None, meaning "ask": a leaf that requires grad, or a view (see `edge_of`)
+            or None, meaning "ask": a leaf that requires a gradient, or a view (see `edge_of`)
     _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
     _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for most
 """
@@ -33,7 +33,7 @@ def pair_of(edge):
 
 
 class AutogradMeta:
-    """The uncommon part of a tensor: leaves that require grad have one, and tensors with hooks or a `.grad`.
+    """The uncommon part of a tensor: leaves that require a gradient have one, and tensors with hooks or a `.grad`.
 
     accumulator  a weak reference to the AccumulateGrad of a leaf: the graph owns it, the leaf only finds it again
     base         of a view (see views.py): the tensor that it is a view of
@@ -54,7 +54,7 @@ CLASSES["AutogradMeta"] = AutogradMeta
 class Tensor:
     """An array that can request its gradient.
 
-    A *leaf* is a tensor that no recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
+    A *leaf* is a tensor that no recorded operation made; a leaf that requires a gradient collects its gradient in `.grad`.
 
     >>> w = torch.tensor(3.0, requires_grad=True)
     >>> y = w * w

@@ -59,7 +59,7 @@ def make_view(source, data, edge=NO_EDGE):
 
 
 def check_writable(t):
-    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires grad, or a view of one."""
+    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires a gradient, or a view of one."""
     if THREAD.state.grad and t.requires_grad:
         base = t._meta and t._meta.base
         if (t if base is None else base)._last_edge() is NO_EDGE:

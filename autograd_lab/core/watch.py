@@ -71,7 +71,7 @@ class Watch:
         """The numbers of a tensor decided something: a branch, or the shape of a result."""
 
     def flagged(self, t, how):
-        """The method `how` changed whether a tensor requires grad, retains its gradient, or has hooks."""
+        """The method `how` changed whether a tensor requires a gradient, retains its gradient, or has hooks."""
 
     def hooks_changed(self, what):
         """A hook is about to be registered on `what`, a node or a saved tensor; or one was removed from it, a table of hooks."""

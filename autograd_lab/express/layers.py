@@ -24,7 +24,7 @@ from .fused import Fused
 def linear(input, weight, bias=None):
     """`input @ weight^T + bias` for a batch of vectors: an AddmmBackward0, fed by the TBackward0 of the weight, in one node (Layer).
 
-    Returns None unless the weight is a leaf that requires grad.
+    Returns None unless the weight is a leaf that requires a gradient.
     """
     state = THREAD.state
     try:

@@ -856,7 +856,7 @@ def is_complex(input):
 
 
 def is_grad_dtype(dtype):
-    """Whether tensors of this type can require grad."""
+    """Whether tensors of this type can require a gradient."""
     return dtype.is_floating_point
 
 

@@ -37,7 +37,7 @@ class Tensor(Variable):
     """A multi-dimensional array that can request its gradient (torch.Tensor).
 
     Made by `tensor(data)`, by the factories (zeros, ones, arange, ...) and by operations. A *leaf* is a tensor that no
-    recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
+    recorded operation made; a leaf that requires a gradient collects its gradient in `.grad`.
     """
 
     __slots__ = ()
@@ -222,7 +222,7 @@ class Tensor(Variable):
     def retain_grad(self):
         """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.
 
-        Raises RuntimeError if the tensor does not require grad.
+        Raises RuntimeError if the tensor does not require a gradient.
         """
         transforms = THREAD.state.transforms
         if transforms[-1:] == ("jvp",):
@@ -306,7 +306,7 @@ class Tensor(Variable):
     def numpy(self, *, force=False):
         """The memory as a NumPy array.
 
-        Raises RuntimeError if the tensor requires grad and operations on it would be recorded (unless `force`).
+        Raises RuntimeError if the tensor requires a gradient and operations on it would be recorded (unless `force`).
         """
         if force:
             return self.detach().numpy()

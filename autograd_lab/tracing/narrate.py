@@ -92,7 +92,7 @@ class Narrator:
         tensor = self.trace.tensors[e["t"]]
         name, value = tensor["name"], self.described(tensor["value"])
         if tensor["requires_grad"]:
-            return ("{0} is a leaf tensor that requires grad. Its value: {1}.", name or "This", value)
+            return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", name or "This", value)
         if name and not is_number(tensor):
             return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
         if tensor["shape"]:
@@ -157,7 +157,7 @@ class Narrator:
             if e["op"] == "CompiledFunction":
                 return ("{0} runs: {1}. Its results are detached in it, so it leaves no node.", e["op"], made)
             return ("{0} runs: {1}. Such numbers have no derivative, so it leaves no node.", e["op"], made)
-        return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
+        return ("{0} runs: {1}. None of its inputs requires a gradient, so it leaves no node.", e["op"], made)
 
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
@@ -212,7 +212,7 @@ class Narrator:
                 "{0} asks to keep its gradient: the next backward pass will fill {0}.grad.",
                 self._name(e["t"]),
             )
-        now = "requires grad" if e["requires_grad"] else "no longer requires grad"
+        now = "requires a gradient" if e["requires_grad"] else "no longer requires a gradient"
         return (
             "{0} {1} from here on: {2} was called.",
             self._name(e["t"]),

@@ -107,7 +107,7 @@ def _refuse(root: Any) -> None:
     """Raise TypeError or ValueError, with what to do, if there is no graph behind `root`."""
     if not hasattr(root, "grad_fn"):
         raise TypeError(
-            f"graph() takes a trace or a tensor that was computed from tensors that require grad, not {type(root).__name__}"
+            f"graph() takes a trace or a tensor that was computed from tensors that require a gradient, not {type(root).__name__}"
         )
     if root.grad_fn is None:
         raise ValueError(
@@ -115,7 +115,7 @@ def _refuse(root: Any) -> None:
             + (
                 "is a leaf: no operation computed it. What to do: call graph() with what was computed from it"
                 if root.requires_grad
-                else "does not require grad: nothing that it was computed from does, or it was detached, or computed under no_grad"
+                else "does not require a gradient: nothing that it was computed from does, or it was detached, or computed under no_grad"
             )
         )
 

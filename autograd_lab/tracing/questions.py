@@ -368,7 +368,7 @@ class _Asker:
         self.told_none = True
         label = self._operand(node["inputs"][i])
         wrong = _Wrong(None)
-        why = f"{label} does not require grad, so there is no edge to it: nothing is computed and nothing is sent."
+        why = f"{label} does not require a gradient, so there is no edge to it: nothing is computed and nothing is sent."
         local = self._message(node, i, g) if g is not None else None
         wrong.add("constant-grad", local, why)
         wrong.add("zero-for-none", 0, f"Not even a zero: {why}")

@@ -567,7 +567,7 @@ class Recorder(Watch):
 
     @guarded
     def flagged(self, t, how) -> None:
-        """The method `how` changed whether `t` requires grad, or its hooks."""
+        """The method `how` changed whether `t` requires a gradient, or its hooks."""
         frame = _user_frame()
         if how == "register_hook":
             self._meet((t,), frame)

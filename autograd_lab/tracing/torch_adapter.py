@@ -75,7 +75,7 @@ def record_torch(fn: Any = None, *inputs: Any, title: str = "", names: dict[str,
     """Record real PyTorch, as the same kind of trace that `lab.record()` makes of autograd_lab.
 
     with lab.record_torch() as trace: ...     whatever runs inside, forward and backward
-    lab.record_torch(fn, *inputs)             fn(*inputs), then backward from its result if that requires grad
+    lab.record_torch(fn, *inputs)             fn(*inputs), then backward from its result if that requires a gradient
 
     title   a heading for the trace
     names   {"w1": tensor, ...} for tensors whose names the recorder cannot find in your code
@@ -247,7 +247,7 @@ _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
 
 
 def _flag_is_so(t, requires_grad=True, *_, **__) -> bool:
-    """Whether the flag already has this value; setting it on a leaf that already requires grad is still an event."""
+    """Whether the flag already has this value; setting it on a leaf that already requires a gradient is still an event."""
     return t.requires_grad == requires_grad and not (requires_grad and t.is_leaf)
 
 

@@ -34,7 +34,7 @@ MOST_RUNS = 2000  # path-recursion runs a node once for each path: 40 diamonds i
 def wrong_order(fn: Callable[..., Any], *inputs: Any, order: str = "visit-once", title: str = "") -> Trace:
     """The trace of `fn(*inputs)` and of a backward pass in a wrong order.
 
-    fn      returns a tensor that requires grad; its gradient starts as ones
+    fn      returns a tensor that requires a gradient; its gradient starts as ones
     inputs  the arguments of `fn`; their `.grad` is not touched
     order   "visit-once", "breadth-first" or "path-recursion" (see the module's docstring)
     title   a heading for the trace, if not the name of the order
@@ -51,7 +51,7 @@ def wrong_order(fn: Callable[..., Any], *inputs: Any, order: str = "visit-once",
         if edge[0] is None:
             raise ValueError(
                 f"fn returned {'a tensor without grad_fn' if isinstance(_result, Variable) else type(_result).__name__}: "
-                "there is no graph to go back through. It must return a tensor computed from one that requires grad."
+                "there is no graph to go back through. It must return a tensor computed from one that requires a gradient."
             )
         _Pass(recording.recorder, edge, np.ones_like(_result._data), order).run()
     return trace

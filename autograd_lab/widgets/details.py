@@ -23,7 +23,7 @@ from autograd_lab.tracing.trace import Record, Trace
 from autograd_lab.tracing.why import why
 from autograd_lab.tracing.why.answer import caption
 
-#: Why an operation or a copy leaves a tensor without history, except the plain "no operand requires grad".
+#: Why an operation or a copy leaves a tensor without history, except the plain "no operand requires a gradient".
 BOUNDARIES = ("no_grad", "inference_mode", "copy", "detach", "data")
 
 

@@ -80,7 +80,7 @@ def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
         raise ValueError(
             "draw() needs a tensor with a graph behind it, but this one has grad_fn None: "
             + ("it is a leaf, draw what was computed from it" if what.requires_grad else
-               "nothing that led to it requires grad, or it was detached or computed under no_grad")
+               "nothing that led to it requires a gradient, or it was detached or computed under no_grad")
         )  # fmt: skip
     return Drawing(_graph(what, {id(t): name for name, t in (params or {}).items()}))
 

@@ -736,7 +736,7 @@ class Film:
         return constant and line.dotted and at(self.phase, line.since, 3)[0] == "forward"
 
     def _is_off(self, unit: Unit, reached: set[int]) -> bool:
-        """Whether no gradient has to do with it: no operand of it requires grad, or no pass came there."""
+        """Whether no gradient has to do with it: no operand of it requires a gradient, or no pass came there."""
         if any(t["leaf"] and t["requires_grad"] for t in (self.trace.tensors[t] for t in unit.tensors)):
             return False
         if unit.node is None and not unit.tensors:

@@ -142,7 +142,7 @@ def run(
 
 
 def answers(trace: Trace, most: int = 40) -> list[Record]:
-    """What `lab.why` says about the variables of a program: leaves that require grad first, and as many as can be read.
+    """What `lab.why` says about the variables of a program: leaves that require a gradient first, and as many as can be read.
 
     Each is {"name", "says" (the cause in a few words), "cause", "question", "sentences", "lines", "fix", "edits", "step"}.
     """

@@ -256,7 +256,7 @@ def test_a_changed_shape_or_type_or_flag_captures_anew_and_says_so():
     assert len(fn.entries) == 4
     assert fn.misses[0] == "the shape of x is [3]"
     assert fn.misses[1] == "x is float32"
-    assert fn.misses[2] == "x does not require grad"
+    assert fn.misses[2] == "x does not require a gradient"
     with torch.no_grad():
         assert not fn(torch.ones(4, dtype=torch.float64, requires_grad=True)).requires_grad
     assert fn.misses[3] == "grad mode is on"
@@ -267,7 +267,7 @@ def test_the_guard_named_is_that_of_the_capture_most_like_the_call():
     fn(torch.ones(2, 3, requires_grad=True))
     fn(torch.ones(1, 3, requires_grad=True))
     fn(torch.ones(2, 3))
-    assert fn.misses == ["the shape of x is [2, 3]", "x requires grad"]
+    assert fn.misses == ["the shape of x is [2, 3]", "x requires a gradient"]
 
 
 def test_python_constants_are_guarded_wherever_they_come_from():

@@ -399,7 +399,7 @@ def overwritten():
 @pytest.mark.parametrize(
     ("what", "error", "said"),
     [
-        (lambda: torch.tensor(1.0), ValueError, "does not require grad"),
+        (lambda: torch.tensor(1.0), ValueError, "does not require a gradient"),
         (lambda: torch.tensor(1.0, requires_grad=True).detach(), ValueError, "or it was detached"),
         (lambda: torch.tensor(1.0, requires_grad=True), ValueError, "is a leaf: no operation computed it"),
         (lambda: 3, TypeError, "takes a trace or a tensor .*, not int"),

@@ -50,7 +50,7 @@ def test_requires_grad_never_set():
         loss.backward()
     check(
         lab.why(w), "requires-grad-never-set", "w = torch.tensor([1.0, 2.0])", "loss = (w * x).sum()",
-        words=["w does not require grad", "w.requires_grad_()"],
+        words=["w does not require a gradient", "w.requires_grad_()"],
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def test_requires_grad_never_set_of_anything():
         lab.why(loss),
         "requires-grad-never-set",
         "loss = (w * 2).sum()",
-        words=["none of that requires grad"],
+        words=["none of that requires a gradient"],
     )
 
 
@@ -166,7 +166,7 @@ def test_an_update_under_no_grad_made_another_tensor():
             w = w - 0.1 * w.grad
     check(
         lab.why(w), "overwritten-no-grad", "w = leaf(3.0)", "with torch.no_grad():", "w = w - 0.1 * w.grad",
-        words=["does not require grad", "in place"],
+        words=["does not require a gradient", "in place"],
     )  # fmt: skip
 
 

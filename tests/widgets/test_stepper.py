@@ -166,7 +166,7 @@ def test_draw_refuses_what_has_no_graph():
     for what, error, says in (
         (3, TypeError, "not int"),
         (leaf, ValueError, "it is a leaf"),
-        (leaf.detach(), ValueError, "nothing that led to it requires grad"),
+        (leaf.detach(), ValueError, "nothing that led to it requires a gradient"),
     ):
         with pytest.raises(error, match=says):
             draw(what)

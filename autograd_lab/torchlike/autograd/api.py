@@ -28,7 +28,7 @@ def backward(
     create_graph  record the pass, so that the gradients can be differentiated
     inputs        accumulate `.grad` only for these tensors
 
-    Raises RuntimeError for a root that does not require grad, a missing or misshapen gradient, a graph already freed, or
+    Raises RuntimeError for a root that does not require a gradient, a missing or misshapen gradient, a graph already freed, or
     a saved value that was overwritten; and inside of a function that torch.func transforms.
     """
     state = THREAD.state

@@ -384,7 +384,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args, **kwargs):
-        """Run forward on `args` and record it if one of the tensors among them requires grad."""
+        """Run forward on `args` and record it if one of the tensors among them requires a gradient."""
         split = cls.setup_context is not Function.setup_context
         forward = cls.forward
         if THREAD.state.transforms:

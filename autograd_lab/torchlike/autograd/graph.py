@@ -15,7 +15,7 @@ class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_t
 
 
 def get_gradient_edge(tensor):
-    """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if the tensor does not require grad."""
+    """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if the tensor does not require a gradient."""
     if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"

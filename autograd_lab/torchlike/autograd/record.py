@@ -130,7 +130,7 @@ def apply_views(rule, x, parts, creation, *args):
 def apply_inplace(rule, inputs, *args, name=None):
     """The same operation, written into its first operand, which is returned.
 
-    Raises RuntimeError where PyTorch does: a leaf that requires grad, an expanded target, a result that does not fit.
+    Raises RuntimeError where PyTorch does: a leaf that requires a gradient, an expanded target, a result that does not fit.
     """
     target = inputs[0]
     check_writable(target, inputs[1:])

@@ -22,7 +22,7 @@ weak = weakref.ref
 find_edge = edge_of  # asked after a look at `_edge`, which says it of nearly all tensors
 
 DEAD_END = tuple([None, 0])
-"""The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
+"""The edge of a view made without recording of a tensor that requires a gradient: operations on it are recorded, but lead nowhere."""
 
 OWN_TYPE = object()
 """The `grad_dtype` of a tensor whose gradient has its own type, whatever that is at the time."""

@@ -157,7 +157,7 @@ recording.make_view = make_view
 
 
 def check_writable(t, others=()):
-    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires grad, or a view of one."""
+    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires a gradient, or a view of one."""
     if not THREAD.state.grad:
         return
     if t._edge is NO_EDGE and all((o._edge or edge_of(o)) is NO_EDGE for o in others):
@@ -170,7 +170,7 @@ def check_writable(t, others=()):
 
 
 def check_view(meta, requires):
-    """The same for the view of that `meta`: what it is a view of may be a leaf that requires grad."""
+    """The same for the view of that `meta`: what it is a view of may be a leaf that requires a gradient."""
     meta.check_written()
     if requires and meta.base._last_edge() is NO_EDGE:
         raise RuntimeError(

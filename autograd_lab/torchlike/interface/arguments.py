@@ -142,7 +142,7 @@ _NUMBERS = ("int", "index", "float", "Number", "tuple of floats", *_INTS)
 
 
 def _is_for_number(bound):
-    """Whether a tensor is used as a number. Whether that is allowed depends on its dims, its dtype and whether it requires grad."""
+    """Whether a tensor is used as a number. Whether that is allowed depends on its dims, its dtype and whether it requires a gradient."""
     kind, _, value, _ = bound
     return kind in _NUMBERS and _holds_tensor(value)
 

@@ -18,7 +18,7 @@ class _ParameterMeta(type):
 
 
 class Parameter(Tensor, metaclass=_ParameterMeta):
-    """A leaf that requires grad by default; assigning it to an attribute of a Module registers it.
+    """A leaf that requires a gradient by default; assigning it to an attribute of a Module registers it.
 
     Shares memory and version counter with `data`. An operation on a Parameter gives a plain Tensor.
     """

@@ -598,7 +598,7 @@ def floor_divide(input, other):
 
 @method
 def floor_divide_(self, other):
-    """The in-place form of `floor_divide`, on tensors that do not require grad."""
+    """The in-place form of `floor_divide`, on tensors that do not require a gradient."""
     if isinstance(other, (int, float)):
         return apply_inplace(FloorDivideByNumber, (self,), "floor_divide_", other)
     return pointwise_inplace(FloorDivide, (self, tensor_of(other, self)), "floor_divide_")

@@ -63,7 +63,7 @@ class NoDerivative(Rule, name="NotImplemented"):
 
 
 def underived(op, inputs, *arrays):
-    """The results of an operation without a derivative: backward through them raises if an operand requires grad."""
+    """The results of an operation without a derivative: backward through them raises if an operand requires a gradient."""
     outs = tuple([wrap(array) for array in arrays])
     state = THREAD.state
     node = None

@@ -17,7 +17,7 @@ class GeneralRule(Rule):
     """
 
     extras = 0
-    torch_name = ""  # PyTorch's name of the operation when it refuses an operand that must not require grad, if not `op`
+    torch_name = ""  # PyTorch's name of the operation when it refuses an operand that must not require a gradient, if not `op`
     promotes = False  # whether operands of different types are promoted, as in arithmetic
 
     def packing_order(self, count):

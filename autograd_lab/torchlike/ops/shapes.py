@@ -982,7 +982,7 @@ FUNCTIONS["resize_as_"] = resize_as_
 def resize_(self, *size, memory_format=None):
     """Give the tensor another shape, with new memory if it needs more, its dims in the order of `memory_format`.
 
-    Raises RuntimeError if it requires grad.
+    Raises RuntimeError if it requires a gradient.
     """
     if self.requires_grad and not THREAD.state.inference:
         raise RuntimeError("cannot resize variables that require grad")

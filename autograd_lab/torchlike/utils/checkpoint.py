@@ -413,7 +413,7 @@ def detach_variable(inputs):
 
 
 def check_backward_validity(inputs):
-    """Warn if no tensor among `inputs` requires grad."""
+    """Warn if no tensor among `inputs` requires a gradient."""
     if not any(i.requires_grad for i in inputs if isinstance(i, Variable)):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 

@@ -38,7 +38,7 @@ CAUSES = {
     "unused": "the tensor was not used",
     "not-connected": "the loss was not computed from the tensor",
     "grad-left-off": "recording was switched off and not on again",
-    "reentrant-checkpoint": "a reentrant checkpoint needs an input that requires grad, and backward()",
+    "reentrant-checkpoint": "a reentrant checkpoint needs an input that requires a gradient, and backward()",
     "parameter-copy": "nn.Parameter made a new leaf of the numbers",
     "deep-copy": "copy.deepcopy made tensors of their own",
     "numbers-copied": "a call copied the numbers into other tensors",
@@ -58,9 +58,9 @@ CAUSES = {
     "not-detached": "a loss went through a part of the graph where it should have stopped",
     "inplace-saved": "a saved value was overwritten in place",
     "optimizer-too-early": "the optimizer's step overwrote a saved value",
-    "inplace-leaf": "a leaf that requires grad was written in place",
+    "inplace-leaf": "a leaf that requires a gradient was written in place",
     "loss-not-scalar": "backward started from more than one number",
-    "numpy-refused": "the program stopped: NumPy takes no tensor that requires grad",
+    "numpy-refused": "the program stopped: NumPy takes no tensor that requires a gradient",
     "inference-tensor": "a tensor made in inference mode cannot be part of a graph",
     "inplace-view": "a view was written in place that may not be",
     "function-count": "a custom Function returned a wrong number of gradients",
@@ -122,8 +122,8 @@ CAUSES = {
     "as-computed": "it is the derivative; nothing stands out",
     # without a recording, or beside it
     "outside-recording": "the backward pass ran outside of the recorded block",
-    "needs-no-grad": "the tensor does not require grad",
-    "loss-needs-no-grad": "the loss does not require grad",
+    "needs-no-grad": "the tensor does not require a gradient",
+    "loss-needs-no-grad": "the loss does not require a gradient",
     "unknown": "the tensors alone do not tell",
 }
 

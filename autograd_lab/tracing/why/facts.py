@@ -536,7 +536,7 @@ class Facts:
         return hops[::-1]
 
     def cut_before(self, t: int) -> Hop | None:
-        """The nearest step, going back from t, at which a tensor that requires grad led to one that does not."""
+        """The nearest step, going back from t, at which a tensor that requires a gradient led to one that does not."""
         seen = {t}
         row = [t]
         while row:

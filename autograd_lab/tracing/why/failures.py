@@ -91,7 +91,7 @@ def _leaf_written(q: Question, k: int) -> Why | None:
         return None
     return q.answer(
         "inplace-leaf",
-        "A leaf that requires grad may not be written in place while operations are recorded: its old value would be lost, "
+        "A leaf that requires a gradient may not be written in place while operations are recorded: its old value would be lost, "
         "and it would no longer be a leaf.",
         "" if facts.grad_now(q.t) is None else f"{q.name}.grad is what the pass before has computed.",
         lines=facts.at(k, "the write"),
@@ -138,7 +138,7 @@ def _too_few(q: Question, k: int) -> Why:
 
 
 def _root_needs_none(q: Question, k: int) -> Why:
-    """The loss does not require grad."""
+    """The loss does not require a gradient."""
     facts = q.facts
     root = facts.events[k]["of"][0]
     target = facts.name(root)
@@ -149,7 +149,9 @@ def _root_needs_none(q: Question, k: int) -> Why:
         return between(q, root, k, None)
     hop = facts.cut_before(root)
     if hop is not None:
-        return cut_answer(q, f"{target} does not require grad, so backward has nowhere to go:", [hop], here)
+        return cut_answer(
+            q, f"{target} does not require a gradient, so backward has nowhere to go:", [hop], here
+        )
     gradient = next(
         (a for a in [root, *facts.ancestors(root)] if facts.trace.tensors[a].get("grad_of") is not None), None
     )

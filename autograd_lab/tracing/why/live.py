@@ -136,7 +136,7 @@ def live_why(x: Any, loss: Any = None, name: str = "") -> Why:
         return _answer(
             "needs-no-grad",
             question,
-            f"{called} does not require grad: the flag was never set, or the tensor came out of detach(), no_grad or an update like "
+            f"{called} does not require a gradient: the flag was never set, or the tensor came out of detach(), no_grad or an update like "
             "w = w - ... under no_grad.",
             fix="set requires_grad=True on the leaf before it is used, and do not give its name to something else.",
         )
@@ -152,7 +152,7 @@ def live_why(x: Any, loss: Any = None, name: str = "") -> Why:
         return _answer(
             "unknown",
             question,
-            f"{called} is a leaf that requires grad. So either backward() was not called, or on a loss that was not computed from it, "
+            f"{called} is a leaf that requires a gradient. So either backward() was not called, or on a loss that was not computed from it, "
             "or .grad was cleared since.",
             fix="ask lab.why(x, loss) to follow the way from the loss.",
         )
@@ -160,7 +160,7 @@ def live_why(x: Any, loss: Any = None, name: str = "") -> Why:
         return _answer(
             "loss-needs-no-grad",
             question,
-            "The loss does not require grad: somewhere on the way it was detached, computed under no_grad, made of integers or "
+            "The loss does not require a gradient: somewhere on the way it was detached, computed under no_grad, made of integers or "
             "rebuilt from plain numbers.",
             fix="follow requires_grad from the tensor to the loss, line by line.",
         )

@@ -79,7 +79,7 @@ def _start_of(q: Question, k: int) -> int:
 
 
 def needs_none(q: Question) -> Why:
-    """Why the tensor does not require grad."""
+    """Why the tensor does not require a gradient."""
     facts, t, name = q.facts, q.t, q.name
     if not facts.floating(t):
         return _integers(q)
@@ -89,7 +89,7 @@ def needs_none(q: Question) -> Why:
         if how == "detach_":
             return q.answer(
                 "detached-in-place",
-                f"{name} does not require grad since detach_() was called on it.",
+                f"{name} does not require a gradient since detach_() was called on it.",
                 lines=facts.at(k, "detach_() here"),
                 fix="leave that out.",
                 edits=cures.left_out(q, k),
@@ -104,7 +104,7 @@ def needs_none(q: Question) -> Why:
     hop = facts.cut_before(t)
     if hop is not None:
         return cut_answer(
-            q, f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but", [hop]
+            q, f"{name} does not require a gradient: it was computed from {facts.name(hop.a)}, but", [hop]
         )
     gradient = next(
         (a for a in facts.ancestors(t) if facts.trace.tensors[a].get("grad_of") is not None), None
@@ -116,7 +116,7 @@ def needs_none(q: Question) -> Why:
         sources = [facts.name(a) for a in facts.inputs(facts.events[k]) if not facts.is_constant(a)]
         return q.answer(
             "requires-grad-never-set",
-            f"{name} was computed from {listed(sources) or 'constants'}, and none of that requires grad.",
+            f"{name} was computed from {listed(sources) or 'constants'}, and none of that requires a gradient.",
             lines=facts.at(k, f"{name} is made here"),
             fix="which tensor do you want the gradient of? Set requires_grad=True on it before it is used.",
             k=k,
@@ -128,7 +128,7 @@ def needs_none(q: Question) -> Why:
         return idle
     return q.answer(
         "requires-grad-never-set",
-        f"{name} does not require grad, so operations on it are not recorded and no gradient comes back to it.",
+        f"{name} does not require a gradient, so operations on it are not recorded and no gradient comes back to it.",
         lines=lines + (facts.at(used[0], "used here as plain data") if used else []),
         fix=_make_it_require(q),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
@@ -156,7 +156,7 @@ def _without_effect(q: Question) -> Why | None:
         text = source.lines[s.lineno].strip()
         return q.answer(
             "requires-grad-never-set",
-            f"{name} does not require grad: `{text}` has no effect, {_idle_why(s)}.",
+            f"{name} does not require a gradient: `{text}` has no effect, {_idle_why(s)}.",
             lines=[*facts.assignment(q.t), Line(source.name, s.lineno, text, "has no effect")],
             fix=f"write `{cures.working_flag(s)}` there, before {name} is used.",
             edits=cures.flag_switched_on(source, s),
@@ -165,7 +165,7 @@ def _without_effect(q: Question) -> Why | None:
     if uncalled == f"{name}.requires_grad_":
         return q.answer(
             "requires-grad-never-set",
-            f"{name} does not require grad: `{uncalled}` without parentheses names the method and does not call it.",
+            f"{name} does not require a gradient: `{uncalled}` without parentheses names the method and does not call it.",
             lines=facts.assignment(q.t) + [Line(e.source, e.number, uncalled, "not called") for e in edits],
             fix=f"write `{uncalled}()`.",
             edits=edits,
@@ -183,7 +183,7 @@ def _idle_why(s: ast.Assign) -> str:
 def _frozen(q: Question, k: int) -> Why:
     """Its flag was switched off at event k; an attempt to switch it on again may have had no effect."""
     facts, name = q.facts, q.name
-    since = f"{name} does not require grad since {facts.statement(k)} switched that off"
+    since = f"{name} does not require a gradient since {facts.statement(k)} switched that off"
     off = facts.at(k, "switched off here")
     for source, s in cures.idle_flags(q):
         text = source.lines[s.lineno].strip()
@@ -238,7 +238,7 @@ def _integers(q: Question) -> Why:
         "integer-tensor",
         f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
         lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
-        fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
+        fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require a gradient.",
         edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
         k=facts.maker.get(t),
     )
@@ -376,8 +376,8 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     )
     return q.answer(
         "overwritten-no-grad",
-        f"The name {own} was first a leaf that requires grad. This line makes a new tensor{by} and gives it the name {own}: "
-        "a tensor that does not require grad.",
+        f"The name {own} was first a leaf that requires a gradient. This line makes a new tensor{by} and gives it the name {own}: "
+        "a tensor that does not require a gradient.",
         lines=lines + (facts.switched_off(k) if by == " under no_grad" else []),
         fix=written,
         edits=in_place,
@@ -478,7 +478,7 @@ def no_longer_a_leaf(q: Question) -> Why | None:
         k = facts.maker[t]
         return q.answer(
             "leaf-without-name",
-            f"{name} is computed from a leaf that requires grad, in the same line: the leaf has no name, and {name} is not a leaf. "
+            f"{name} is computed from a leaf that requires a gradient, in the same line: the leaf has no name, and {name} is not a leaf. "
             "The gradient is collected in the leaf.",
             lines=facts.at(k, f"{name} is the result, not the leaf"),
             fix=flag_last(q, t, name),
@@ -546,7 +546,7 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
     if uncalled:
         return q.answer(
             "backward-never-called",
-            f"{name} is a leaf that requires grad, and nobody called backward() in this recording: `{uncalled}` without parentheses names "
+            f"{name} is a leaf that requires a gradient, and nobody called backward() in this recording: `{uncalled}` without parentheses names "
             "the method and does not call it.",
             lines=[Line(e.source, e.number, uncalled, "not called") for e in edits],
             fix=f"write `{uncalled}()`.",
@@ -555,7 +555,7 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
         )
     return q.answer(
         "backward-never-called",
-        f"{name} is a leaf that requires grad, and nobody called backward() in this recording"
+        f"{name} is a leaf that requires a gradient, and nobody called backward() in this recording"
         + (f" on {facts.name(q.loss)}." if q.loss is not None else ".")
         + " The forward pass only builds the graph; gradients come with the backward pass.",
         lines=facts.at(used[-1], "used last here") if used else [],
@@ -578,7 +578,7 @@ def _stopped(q: Question, k: int) -> Why:
     if "an't call numpy() on Tensor that requires grad" in text:
         return q.answer(
             "numpy-refused",
-            "The program stopped before backward() was called: numpy() refuses a tensor that requires grad, because NumPy would compute "
+            "The program stopped before backward() was called: numpy() refuses a tensor that requires a gradient, because NumPy would compute "
             "with it unrecorded.",
             lines=lines,
             fix="for a plot or a print, take the numbers without their history: .detach().numpy().",
@@ -588,7 +588,7 @@ def _stopped(q: Question, k: int) -> Why:
     if cures.reads_none(q, k):
         return q.answer(
             "backward-never-called",
-            f"{q.name} is a leaf that requires grad, and nobody called backward() in this recording before this line used its .grad.",
+            f"{q.name} is a leaf that requires a gradient, and nobody called backward() in this recording before this line used its .grad.",
             lines=facts.at(k, ".grad is still None here"),
             fix="call backward() on the loss before its gradients are used.",
             edits=cures.backward_called(q, k),
@@ -640,7 +640,7 @@ def _lost(q: Question, run: Pass) -> Why | None:
                     f"The backward of {facts.words.nodes[e['n']]} returned None for {number}: that says "
                     '"no gradient here", so nothing was sent on.',
                     lines=facts.made(e["n"], "applied here"),
-                    fix="return a gradient for every input that requires grad, in the order of forward's arguments.",
+                    fix="return a gradient for every input that requires a gradient, in the order of forward's arguments.",
                     k=k,
                 )
     return None
@@ -683,7 +683,7 @@ _CUT = {
     "item": "the number in {a} was taken out of the graph and came back as a plain number",
     "numpy": "the numbers of {a} went through NumPy, which records nothing",
     "grad-left-off": "{off} had switched recording off, and nothing had switched it on again when {b} was computed",
-    "reentrant-checkpoint": "{off} ran its function without recording, because none of the inputs of the checkpoint requires grad",
+    "reentrant-checkpoint": "{off} ran its function without recording, because none of the inputs of the checkpoint requires a gradient",
     "inference-tensor": "{a} was made in inference mode, so {op} of it was not recorded",
     "parameter-copy": "{line} made a new leaf of the numbers of {a}, without their history",
     "deep-copy": "{line} made a copy of {a} that is a leaf of its own",
@@ -928,7 +928,9 @@ def cut_lines(q: Question, hop: Hop) -> list[Line]:
     lines = q.facts.at(hop.k, _HERE["grad-left-off" if off else hop.cut])
     if hop.cut == "reentrant-checkpoint":
         lines = (
-            q.facts.line(q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires grad")
+            q.facts.line(
+                q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires a gradient"
+            )
             + lines
         )
     if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):

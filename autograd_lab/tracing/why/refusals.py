@@ -125,7 +125,7 @@ REFUSALS = (
     Refusal(
         r"[Oo]nly Tensors of floating point.* can require gradients",
         "refused",
-        "{line} asks that a tensor of integers require grad; integers have no gradient.",
+        "{line} asks that a tensor of integers require a gradient; integers have no gradient.",
         "make the tensor of floats: torch.tensor([1., 2.]), or .float().",
     ),
     Refusal(
@@ -137,14 +137,14 @@ REFUSALS = (
     Refusal(
         r"One of the differentiated Tensors does not require grad",
         "refused",
-        "{line} asks for the gradient with respect to a tensor that does not require grad.",
+        "{line} asks for the gradient with respect to a tensor that does not require a gradient.",
         "set requires_grad=True on it before it is used.",
     ),
     Refusal(
         r"can't retain_grad on Tensor that has requires_grad=False|cannot register a hook on a tensor that doesn't require gradient",
         "refused",
-        "{line} asks for the gradient of a tensor that does not require grad: it will never have one.",
-        "was it meant to require grad? Then set the flag before this line.",
+        "{line} asks for the gradient of a tensor that does not require a gradient: it will never have one.",
+        "was it meant to require a gradient? Then set the flag before this line.",
     ),
     Refusal(
         r"post accumulate grad hooks cannot be registered on non-leaf",
@@ -161,7 +161,7 @@ REFUSALS = (
     Refusal(
         r"cannot resize variables that require grad",
         "refused",
-        "{line} resizes a tensor that requires grad, and its history would not fit any more.",
+        "{line} resizes a tensor that requires a gradient, and its history would not fit any more.",
         "use reshape, view or slicing, which make a new tensor.",
     ),
     Refusal(

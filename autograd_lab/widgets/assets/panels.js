@@ -9,7 +9,7 @@ import { Zoom } from "./zoom.js";
 
 /** Why a tensor has no history: on its box and at its line, and as a sentence. */
 const REASONS = {
-  inputs: "None of its operands requires grad, so the operation left no node.",
+  inputs: "None of its operands requires a gradient, so the operation left no node.",
   no_grad: "It was computed under no_grad: the operation ran, but left no node. No gradient comes back through it.",
   inference_mode: "It was computed in inference mode: no node, no version counter. It can never be part of a graph.",
   copy: "tensor(...) took the numbers only: the history stayed behind.",
@@ -112,7 +112,7 @@ export class Panels {
     this.engine = h("div", { class: "agl-engine", role: "region", "aria-label": "Engine" });
     this.leaves = h("tbody");
     const table = h("table", { "aria-label": "Leaf tensors" }, h("thead", {}, h("tr", {},
-      ...["tensor", "value", ".grad", "requires grad", "is leaf", "retains grad"].map((t) => h("th", { scope: "col" }, t)))), this.leaves);
+      ...["tensor", "value", ".grad", "requires a gradient", "is leaf", "retains grad"].map((t) => h("th", { scope: "col" }, t)))), this.leaves);
     this.leafpane = h("div", focusable({ class: "agl-leaves", tabindex: "0", role: "region", "aria-label": "Leaf table" }), table);
     this.root = h("div", { class: "agl-side" }, h("div", { class: "agl-col" }, this.code, this.rule), h("div", { class: "agl-col" }, this.engine, this.leafpane));
     this.root.addEventListener("click", (e) => this.open(e));
@@ -344,7 +344,7 @@ export class Panels {
     const name = escape(tensor.label), grad = (k) => card(film, `${name}.grad`, film.states[at(tensor.tl, k)]?.[2] ?? -1);
     const set = kind === "grad" || kind === "retain" ? `${grad(this.stage.k - 1)}<span>\u2192</span>${grad(this.stage.k)}` : "";
     html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${set}</div>`;
-    html += `<p>${REASONS[why] ? REASONS[why] : tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
+    html += `<p>${REASONS[why] ? REASONS[why] : tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require a gradient.") : "Needs no gradient: nothing will flow back to it."}</p>`;
     return html + this.readersText(t) + this.versionsText(t);
   }
 

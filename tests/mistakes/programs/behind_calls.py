@@ -184,7 +184,7 @@ for t in range(3):
     h.sum().backward()
 
 # %% scale-kept-in-a-buffer | requires-grad-never-set | lab.why(model.scale) | template: buffer
-# says: model.scale does not require grad
+# says: model.scale does not require a gradient
 class Scaled(nn.Module):
     def __init__(self):
         super().__init__()

@@ -270,14 +270,14 @@ loss = (v * 3).sum()
 loss.backward()
 
 # %% frozen-embedding-forgotten | frozen | lab.why(net.weight) | template: freeze
-# says: net.weight does not require grad since
+# says: net.weight does not require a gradient since
 # grad: net.weight.grad == [[1.0, 1.0]]
 net = nn.Linear(2, 1)
 net.weight.requires_grad_(False)
 net(torch.ones(1, 2)).sum().backward()
 
 # %% all-frozen-new-head-forgotten | frozen | lab.why(net[1].weight) | template: freeze
-# says: does not require grad since
+# says: does not require a gradient since
 net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
 for p in net.parameters():
     p.requires_grad = False
@@ -285,7 +285,7 @@ loss = net(torch.ones(3, 2)).mean()
 loss.backward()
 
 # %% spelled-wrong | requires-grad-never-set | lab.why(w) | template: never-set
-# says: w does not require grad
+# says: w does not require a gradient
 # grad: w.grad == [1.0, 2.0]
 w = torch.zeros(2)
 w.require_grad = True
@@ -293,7 +293,7 @@ loss = (w * torch.tensor([1.0, 2.0])).sum()
 loss.backward()
 
 # %% inputs-do-not-require-grad | requires-grad-never-set | lab.why(x) | template: never-set
-# says: x does not require grad
+# says: x does not require a gradient
 # grad: x.grad == net.weight.tolist()
 net = nn.Linear(2, 1)
 x = torch.tensor([[1.0, 2.0]])
@@ -301,7 +301,7 @@ y = net(x).sum()
 y.backward()
 
 # %% plain-tensor-in-a-module | requires-grad-never-set | lab.why(layer.scale) | template: never-set
-# says: does not require grad
+# says: does not require a gradient
 class Scale(nn.Module):
     def __init__(self):
         super().__init__()
@@ -323,7 +323,7 @@ x.requires_grad_()
 y.backward()
 
 # %% flag-set-on-the-loss | requires-grad-never-set | lab.why(w) | template: flag-on-loss
-# says: w does not require grad
+# says: w does not require a gradient
 # grad: w.grad == [3.0]
 w = torch.tensor([1.0])
 loss = (w * 3).sum()
@@ -588,7 +588,7 @@ x = torch.ones(3, requires_grad=True)
 (w * x).sum().backward()
 
 # %% parameter-with-the-flag-off | requires-grad-never-set | lab.why(m.w) | template: flag-without-effect
-# says: m.w does not require grad
+# says: m.w does not require a gradient
 # grad: m.w.grad == [1.0, 1.0]
 class M(nn.Module):
     def __init__(self):
@@ -603,7 +603,7 @@ m = M()
 m(torch.ones(2)).backward()
 
 # %% embedding-frozen-by-from-pretrained | requires-grad-never-set | lab.why(emb.weight) | template: pretrained
-# says: emb.weight does not require grad
+# says: emb.weight does not require a gradient
 emb = nn.Embedding.from_pretrained(torch.ones(4, 2))
 head = nn.Linear(2, 1)
 head(emb(torch.tensor([0, 1]))).sum().backward()

@@ -63,7 +63,7 @@ m = Gain()
 m(torch.ones(2)).backward()
 
 # %% weights-in-a-list-forgotten | requires-grad-never-set | lab.why(weights[0]) | template: weights-in-a-list
-# says: does not require grad
+# says: does not require a gradient
 weights = [torch.ones(2, 2) for _ in range(2)]
 x = torch.ones(1, 2, requires_grad=True)
 for w in weights:
@@ -350,7 +350,7 @@ for step in range(2):
     opt_g.step()
 
 # %% frozen-backbone-by-mistake | frozen | lab.why(model.head.weight) | template: frozen-module
-# says: model.head.weight does not require grad
+# says: model.head.weight does not require a gradient
 class Model(nn.Module):
     def __init__(self):
         super().__init__()

@@ -173,7 +173,7 @@ buffer = torch.mul(x, 2)
 buffer.sum().backward()
 
 # %% gradient-for-the-data | refused | lab.why(w) | template: refused
-# says: a tensor that does not require grad
+# says: a tensor that does not require a gradient
 w = torch.ones(3, requires_grad=True)
 data = torch.arange(3.0)
 sensitivity, = torch.autograd.grad((w * data).sum(), data)

@@ -8,8 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from bare import Bare
+
 from autograd_lab import lab
+from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.stepper import Stepper
+from autograd_lab.widgets.wire import decode
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 SIZES = ((1440, 900), (1024, 700), (1280, 560), (853, 533), (720, 450), (480, 600))
@@ -79,3 +83,47 @@ def test_nothing_covers_a_question(bare, monkeypatch):
                 assert page.locator(".agl-ask").evaluate(
                     "e => e.getBoundingClientRect().bottom <= innerHeight"
                 )
+
+
+SEEN = """async (what) => {
+  const svg = document.querySelector(".agl-svg"), missed = [];
+  document.body.style.padding = `${innerHeight}px 8px`;
+  await new Promise((done) => setTimeout(done, 30));
+  const from = svg.getBoundingClientRect().top + scrollY;
+  let met = 0;
+  for (let y = from - innerHeight + 120; y < from + 40; y += 37) { // the picture comes up from below the window
+    scrollTo(0, y);
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const box = svg.getBoundingClientRect(), end = Math.min(box.bottom, ...[...document.querySelectorAll(".agl-ask, .agl-controls")].map((e) => e.getBoundingClientRect()).filter((r) => r.height && r.top > box.top).map((r) => r.top));
+    const about = document.querySelector(what);
+    if (end - Math.max(box.top, 0) < 130 || box.top < 0 || !about) continue;
+    met++;
+    const at = about.querySelector(".agl-node").getBoundingClientRect(), inside = at.top >= box.top && at.bottom <= end && at.left >= box.left && at.right <= box.right;
+    if (!inside) missed.push([Math.round(y), Math.round(at.top), Math.round(at.bottom), Math.round(end)]);
+  }
+  return [met, missed];
+}"""
+
+
+def test_what_a_question_is_about_is_never_covered(tab, monkeypatch):
+    """The camera goes out of the way, and the page stays where it is."""
+    page, met = tab((1024, 700), reduced_motion="reduce").page, 0
+    for name in ("04_backward_node_by_node.py", "06_what_the_graph_remembers.py"):
+        stepper = first_question(NOTEBOOKS / name, monkeypatch)
+        nodes = {q["ask"]: q["node"] for q in decode(stepper._quiz)["questions"] if q["type"] != "node"}
+        units = [node["unit"] for node in film(stepper.trace)["nodes"]]
+        Bare(page).show(stepper)
+        page.get_by_role("button", name="Last").click()
+        onward = page.get_by_role("button", name="Next question", exact=True)
+        for _ in range(4):
+            unit = units[node] if (node := nodes.get(page.locator(".agl-q").text_content(), -1)) >= 0 else -1
+            for width, height in ((1440, 640), (1024, 560), (720, 450)) if unit >= 0 else ():
+                page.set_viewport_size({"width": width, "height": height})
+                found, missed = page.evaluate(SEEN, f"[data-thing='{unit}'] .agl-grad-fn")
+                assert missed == [], (name, width, height, unit)
+                met += found
+            page.get_by_role("button", name="Show me", exact=True).click()
+            if not onward.is_visible():
+                break
+            onward.click()
+    assert met > 20, met

@@ -44,6 +44,7 @@ export class Graph {
     this.camera = { x: 0, y: 0, scale: 1 };
     this.pane = [560, 360];
     this.free = false; // the user has moved the camera
+    this.over = [0, 0]; // how much of the picture's head and foot something lies over
     this.drawn = Object.fromEntries(LAYERS.map((name) => [name, new Map()]));
     this.census = new Census(this.film);
     this.opened = new Set(this.film.open);
@@ -447,17 +448,38 @@ export class Graph {
     return hit ? this.film.units[hit[0]].node : -1;
   }
 
-  /** Where the camera should be for this step: [x, y, scale]. */
+  /** Told how much of the picture's head and foot lies under what stays in view while the page scrolls: the camera moves, the page does not. */
+  cover(over, now) {
+    const same = over.join() === this.over.join();
+    this.over = over;
+    if (now && !same && !this.free) this.glide(this.aim());
+  }
+
+  /** Where the camera should be for this step: [x, y, scale], with what the step or an open question is about clear of what lies over the picture. */
   aim() {
+    const [x, y, scale] = this.look(), rect = this.about(), [head, foot] = this.over.map((share) => share * this.pane[1]);
+    if (!rect || !(head || foot)) return [x, y, scale];
+    const tall = this.pane[1], top = tall / 2 + (rect[1] - 10 - y) * scale, end = top + (rect[3] + 20) * scale;
+    const down = end > tall - foot ? Math.min(end - tall + foot, top - head) : Math.min(top - head, 0);
+    return [x, y + down / scale, scale];
+  }
+
+  /** The rectangle of what an open question is about, else of what the step is about. */
+  about() {
+    const unit = this.film.nodes[this.stage.quiz?.about]?.unit ?? -1;
+    return (unit >= 0 && this.rects.get(this.scene.seen(unit))) || this.subject();
+  }
+
+  look() {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
     if (this.mode === "fit" && (scale >= READABLE || this.all)) return [w / 2, hh / 2, scale];
     if (this.mode === "fit") {
-      const [x, y, uw, uh] = this.subject() ?? [w / 2, hh / 2, 0, 0], [wide, tall] = this.pane.map((v) => v / READABLE);
+      const [x, y, uw, uh] = this.about() ?? [w / 2, hh / 2, 0, 0], [wide, tall] = this.pane.map((v) => v / READABLE);
       return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), READABLE];
     }
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
     // Before the first step: where it will be.
-    const unit = this.subject() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined);
+    const unit = this.about() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined);
     const { x: atX, y: atY } = this.camera;
     if (!unit) return [atX, atY, big];
     const [x, y, uw, uh] = unit, margin = 46;

@@ -100,6 +100,12 @@ export class Quiz {
     return this.hidden.has(j) ? MASK : undefined;
   }
 
+  /** The node that the question which is open now names. */
+  get about() {
+    const q = this.opened?.[0];
+    return q && q.k === this.stage.k + 1 && q.type !== "node" ? q.node : undefined;
+  }
+
   /** Whether what node n will send is asked for and not answered yet. */
   hidesRule(n) { return this.opened?.some((q) => q.node === n && q.kind !== "next-node" && q.k > this.stage.k) ?? false; }
 

@@ -18,6 +18,7 @@ import { showStatic } from "./static.js";
 import { Table } from "./table.js";
 import { decode } from "./wire.js";
 
+const LEAST_SEEN = 90; // of the picture, in pixels: with less in view it does not matter what that is
 const SPEEDS = [["0.5", "0.5\u00d7"], ["1", "1\u00d7"], ["2", "2\u00d7"], ["4", "4\u00d7"], ["10", "10\u00d7"]];
 
 class Stage {
@@ -44,6 +45,10 @@ class Stage {
     if (!this.root.isConnected) el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.graph.root);
+    this.docked = new ResizeObserver(() => this.uncover()); // a question opens or closes
+    this.docked.observe(this.quiz.root);
+    this.onscroll = () => { this.scrolled ??= requestAnimationFrame(() => { this.scrolled = null; this.uncover(); }); };
+    document.addEventListener("scroll", this.onscroll, { capture: true, passive: true });
     this.sent = this.k;
     this.onposition = () => { // not for the echo of what this view sent, which may come when it has gone on
       const k = model.get("position");
@@ -236,8 +241,21 @@ class Stage {
     this.buttons.play.title = label;
   }
 
+  /** Tell the graph what lies over it: the controls stay at the window's edge, with the question. */
+  uncover(now = true) {
+    const { top, bottom, height } = this.graph.svg.getBoundingClientRect();
+    let head = 0, foot = 0;
+    for (const part of [this.quiz.root, this.range.parentElement]) {
+      const box = part.getBoundingClientRect();
+      if (box.height && box.top > top) foot = Math.max(foot, bottom - box.top);
+      else if (box.height) head = Math.max(head, box.bottom - top);
+    }
+    if (height) this.graph.cover(height - head - foot < LEAST_SEEN ? [0, 0] : [head / height, foot / height], now);
+  }
+
   resize() {
     this.graph.resize();
+    this.uncover(false);
     this.panels.resize();
     if (this.table.active) this.table.resize();
     this.show(this.k, false);
@@ -306,6 +324,9 @@ class Stage {
     this.graph.close();
     for (const part of [this.quiz, this.presenter, this.editor, this.level, this.cost]) part.close();
     this.observer.disconnect();
+    this.docked.disconnect();
+    document.removeEventListener("scroll", this.onscroll, { capture: true });
+    cancelAnimationFrame(this.scrolled);
     this.model.off("change:position", this.onposition);
     return { root: this.root, focus, viewed: this.viewed, curtain: !this.presenter.veil.hidden, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };
   }

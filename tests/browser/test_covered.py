@@ -90,15 +90,17 @@ SEEN = """async (what) => {
   document.body.style.padding = `${innerHeight}px 8px`;
   await new Promise((done) => setTimeout(done, 30));
   const from = svg.getBoundingClientRect().top + scrollY;
+  const box0 = svg.clientHeight;
   let met = 0;
-  for (let y = from - innerHeight + 120; y < from + 40; y += 37) { // the picture comes up from below the window
+  for (let y = from - innerHeight + 120; y < from + box0; y += 37) { // the picture comes up from below the window
     scrollTo(0, y);
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    const box = svg.getBoundingClientRect(), end = Math.min(box.bottom, ...[...document.querySelectorAll(".agl-ask, .agl-controls")].map((e) => e.getBoundingClientRect()).filter((r) => r.height && r.top > box.top).map((r) => r.top));
+    const box = svg.getBoundingClientRect(), end = Math.min(box.bottom, innerHeight, ...[...document.querySelectorAll(".agl-ask, .agl-controls")].map((e) => e.getBoundingClientRect()).filter((r) => r.height && r.bottom > box.top + 1).map((r) => r.top));
     const about = document.querySelector(what);
-    if (end - Math.max(box.top, 0) < 130 || box.top < 0 || !about) continue;
+    const top = Math.max(box.top, 0);
+    if (end - top < 70 || !about) continue;
     met++;
-    const at = about.querySelector(".agl-node").getBoundingClientRect(), inside = at.top >= box.top && at.bottom <= end && at.left >= box.left && at.right <= box.right;
+    const at = about.querySelector(".agl-node").getBoundingClientRect(), inside = at.top >= top && at.bottom <= end && at.left >= box.left && at.right <= box.right;
     if (!inside) missed.push([Math.round(y), Math.round(at.top), Math.round(at.bottom), Math.round(end)]);
   }
   return [met, missed];

@@ -7,6 +7,7 @@ import re
 from html import unescape
 
 import pytest
+import samples
 from bare import Bare
 from playwright.sync_api import Page, expect
 from tabs import scrub
@@ -526,3 +527,37 @@ def test_the_map_is_never_over_the_graph(bare, tall):
         page.wait_for_function("""() => { const svg = document.querySelector(".agl-svg").getBoundingClientRect();
           const now = document.querySelector('.agl-tensor[data-now="1"], .agl-grad-fn[data-s~=now]')?.getBoundingClientRect();
           return !now || (now.left >= svg.left && now.right <= svg.right && now.top >= svg.top && now.bottom <= svg.bottom); }""")
+
+
+def scale(page):
+    return float(re.search(r"scale\((.*?)\)", page.locator(".agl-svg > g").get_attribute("transform"))[1])
+
+
+def test_names_can_be_read_in_a_window_that_became_smaller(tab):
+    """Unless all of the graph was asked for."""
+    page = Bare(tab((1440, 900), reduced_motion="reduce").page).show(lab.step(samples.mlp()))
+    for asked in (False, True):
+        page.set_viewport_size({"width": 1440, "height": 1200})
+        if asked:
+            for _ in range(2):
+                page.get_by_role("button", name="Fit graph").click()
+        page.set_viewport_size({"width": 700, "height": 460})
+        page.wait_for_function("document.querySelector('.agl-svg').getBoundingClientRect().width < 700")
+        page.wait_for_timeout(100)
+        assert (scale(page) >= 0.72) is not asked
+
+
+def test_the_slider_goes_back_to_an_open_question(bare):
+    page = bare().show(lab.step(samples.diamond(), predict=True))
+    slider = page.get_by_role("slider", name="Position")
+    page.get_by_role("button", name="Last").click()
+    held = slider.input_value()
+    slider.fill(slider.get_attribute("max"))
+    assert slider.input_value() == held
+    assert page.locator(".agl-count").first.text_content().startswith(f"{held} /")
+
+
+def test_two_passes_have_no_curves_before_they_are_taught(bare):
+    for level, shown in (("saved", False), ("all", True)):
+        page = bare().show(lab.step(samples.twice(), level=level))
+        assert page.locator(".agl-curves").is_visible() is shown

@@ -380,7 +380,7 @@ export class Graph {
     if (this.map && !this.map.scale) this.map.draw(); // it takes its room first
     if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height].map((size) => size / (this.magnify ?? 1));
     this.svg.setAttribute("viewBox", `0 0 ${this.pane[0]} ${this.pane[1]}`); // larger than life for a presenter
-    this.mode = this.mode ?? (fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow");
+    if (!this.chosen) this.mode = fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow"; // in a smaller window the names must be readable still
   }
 
   zoom(factor) {
@@ -393,11 +393,12 @@ export class Graph {
   fit() {
     this.all = this.mode === "fit" && !this.free && !this.all;
     this.mode = "fit";
+    this.chosen = true;
     this.free = false;
     this.stage.show(this.stage.k);
   }
 
-  follow() { this.mode = "follow"; this.free = false; this.stage.show(this.stage.k); }
+  follow() { this.mode = "follow"; this.chosen = true; this.free = false; this.stage.show(this.stage.k); }
 
   drag() {
     let start = null;

@@ -18,7 +18,7 @@ import { showStatic } from "./static.js";
 import { Table } from "./table.js";
 import { decode } from "./wire.js";
 
-const LEAST_SEEN = 90; // of the picture, in pixels: with less in view it does not matter what that is
+const LEAST_SEEN = 60; // of the picture, in pixels: with less in view it does not matter what that is
 const SPEEDS = [["0.5", "0.5\u00d7"], ["1", "1\u00d7"], ["2", "2\u00d7"], ["4", "4\u00d7"], ["10", "10\u00d7"]];
 
 class Stage {
@@ -49,6 +49,8 @@ class Stage {
     this.docked.observe(this.quiz.root);
     this.onscroll = () => { this.scrolled ??= requestAnimationFrame(() => { this.scrolled = null; this.uncover(); }); };
     document.addEventListener("scroll", this.onscroll, { capture: true, passive: true });
+    this.moved = new IntersectionObserver(this.onscroll, { threshold: [0.2, 0.4, 0.6, 0.8, 1] }); // by what grew above it
+    this.moved.observe(this.graph.svg);
     this.sent = this.k;
     this.onposition = () => { // not for the echo of what this view sent, which may come when it has gone on
       const k = model.get("position");
@@ -128,6 +130,7 @@ class Stage {
     if (simple || (this.views.Cost.hidden && this.cost.active)) this.view("Graph");
     this.by.value = simple ? "node" : this.model.get("by") ?? "event";
     panels.relevel(simple);
+    if (this.curves) this.curves.root.hidden = !this.loops && !this.level.has("all"); // two passes are no training yet
     if (this.root.isConnected) this.resize();
   }
 
@@ -208,7 +211,10 @@ class Stage {
       this.show(k);
       this.save();
       this.quiz.arrive();
-    } else if (k < wanted) this.quiz.insist();
+    } else if (k < wanted) {
+      this.range.value = k; // it has been dragged over the question
+      this.quiz.insist();
+    }
   }
 
   /** Tell the kernel where we are, soon; while the rest is coming only then: the page may not know yet which thread of the kernel is free, and what waits for a busy one holds back all that is sent later. */
@@ -243,8 +249,8 @@ class Stage {
 
   /** Tell the graph what lies over it: the controls stay at the window's edge, with the question. */
   uncover(now = true) {
-    const { top, bottom, height } = this.graph.svg.getBoundingClientRect();
-    let head = 0, foot = 0;
+    const { top, bottom, height } = this.graph.svg.getBoundingClientRect(), page = this.root.closest(".jp-WindowedPanel-outer")?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
+    let head = Math.max(0, page.top - top), foot = Math.max(0, bottom - page.bottom);
     for (const part of [this.quiz.root, this.range.parentElement]) {
       const box = part.getBoundingClientRect();
       if (box.height && box.top > top) foot = Math.max(foot, bottom - box.top);
@@ -273,6 +279,7 @@ class Stage {
     this.graph.show(travel, forward);
     this.text();
     this.quiz.show();
+    this.onscroll();
   }
 
   /** The same step once more: what may be seen, or its numbers, have changed. */
@@ -325,6 +332,7 @@ class Stage {
     for (const part of [this.quiz, this.presenter, this.editor, this.level, this.cost]) part.close();
     this.observer.disconnect();
     this.docked.disconnect();
+    this.moved.disconnect();
     document.removeEventListener("scroll", this.onscroll, { capture: true });
     cancelAnimationFrame(this.scrolled);
     this.model.off("change:position", this.onposition);

@@ -535,7 +535,7 @@ def scale(page):
 
 def test_names_can_be_read_in_a_window_that_became_smaller(tab):
     """Unless all of the graph was asked for."""
-    page = Bare(tab((1440, 900), reduced_motion="reduce").page).show(lab.step(samples.mlp()))
+    page = Bare(tab((1440, 900), reduced_motion="reduce").page).show(lab.step(samples.diamond()))
     for asked in (False, True):
         page.set_viewport_size({"width": 1440, "height": 1200})
         if asked:

@@ -30,6 +30,7 @@ class Stage {
     if (slider) slider.stage = this;
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.wanted = model.get("position") > this.k ? model.get("position") : null; // a step that is still on its way
+    this.onscroll = () => { this.scrolled ??= requestAnimationFrame(() => { this.scrolled = null; this.uncover(); }); };
     this.level = new Level(this);
     this.cost = new Cost(this);
     this.graph = new Graph(this);
@@ -47,7 +48,6 @@ class Stage {
     this.observer.observe(this.graph.root);
     this.docked = new ResizeObserver(() => this.uncover()); // a question opens or closes
     this.docked.observe(this.quiz.root);
-    this.onscroll = () => { this.scrolled ??= requestAnimationFrame(() => { this.scrolled = null; this.uncover(); }); };
     document.addEventListener("scroll", this.onscroll, { capture: true, passive: true });
     this.moved = new IntersectionObserver(this.onscroll, { threshold: [0.2, 0.4, 0.6, 0.8, 1] }); // by what grew above it
     this.moved.observe(this.graph.svg);
@@ -95,6 +95,7 @@ class Stage {
     if (this.curves) {
       const old = this.curves.root;
       this.curves = new Curves(this);
+      this.curves.root.hidden = old.hidden;
       old.replaceWith(this.curves.root);
     }
     this.refresh();

@@ -164,7 +164,7 @@ cost = lab.cost(trace)
 falls = sum(now < before for before, now in pairwise(cost.held))
 curve = "stays" if cost.held[-1] else "shrinks" if falls > 1 else "drops"
 if lab.reveal(prediction, curve, "06.m"):
-    plots.curves({"saved values": cost.held}, xlabel="step", ylabel="bytes held")
+    plots.memory({"saved values": cost.held})
     print(cost)
 
 # %% [markdown]

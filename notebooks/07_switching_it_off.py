@@ -159,7 +159,7 @@ model.eval()
 (with_eval, grown), (under_no_grad, flat) = kept(torch.enable_grad()), kept(torch.no_grad())
 curve = "flat" if max(grown) == 0 else "stay" if grown[-1] == max(grown) else "shrink"
 if lab.reveal(prediction, [with_eval, under_no_grad, curve], "07.f"):
-    plots.curves({"eval": grown, "no_grad": flat}, xlabel="step", ylabel="bytes held")
+    plots.memory({"eval": grown, "no_grad": flat})
 assert plain == 500  # the images, 320, the hidden values, 60, and the weights of the second layer, 120
 
 # %% [markdown]

@@ -299,7 +299,7 @@ levels = [now for before, now in pairwise(held["checkpoint"]) if now != before]
 peaks = sum(a < b > c for a, b, c in zip(levels, levels[1:], levels[2:], strict=False))
 order = sorted(runs, key=lambda name: -runs[name][0].peak)
 if lab.reveal(prediction, [*order, "one hill" if peaks == 1 else "a tooth for each half"], "13.j"):
-    plots.curves(held, xlabel="step", ylabel="bytes held")
+    plots.memory(held)
 
 # %% [markdown]
 # And where does the time go? Hooks before and after each node stop the clock. **Predict**: which node takes longest?

@@ -6,6 +6,7 @@
     plots.signed(*tables, titles=[...])     numbers around zero: red above, blue below
     plots.tables(*values, titles=[...])     tables of positive numbers side by side
     plots.curves({name: ys}, ...)           curves with a legend, on logarithmic scales where asked
+    plots.memory({name: bytes})             what saved values hold, step by step
     plots.bars({name: number}, ...)         horizontal bars, the first one on top
     plots.uncovered(table)                  a table that is uncovered row by row and column by column
 
@@ -87,6 +88,18 @@ def curves(ys: Mapping[str, Sequence[float]], x: Sequence[float] | None = None, 
         yscale="log" if "y" in log else "linear",
     )
     if len(ys) > 1:
+        plt.legend()
+    plt.show()
+
+
+def memory(held: Mapping[str, Sequence[int]]) -> None:
+    """The bytes that saved values hold after each step, for each name; no marks, since a trace has many steps."""
+    plt = _pyplot()
+    plt.figure(figsize=(6, 3.5))
+    for (name, values), style in zip(held.items(), ["-", "--", "-."] * len(held), strict=False):
+        plt.step(range(len(values)), values, where="post", ls=style, label=name)
+    plt.gca().set(xlabel="step", ylabel="bytes held by saved values")
+    if len(held) > 1:
         plt.legend()
     plt.show()
 

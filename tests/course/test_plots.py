@@ -63,3 +63,12 @@ def test_a_table_is_uncovered_row_by_row_and_column_by_column(drawn):
     assert titles == [
         f"{way} passes: {n}" for way, ns in (("backward", (1, 2, 2)), ("forward", (1, 2, 3))) for n in ns
     ]
+
+
+def test_memory_is_a_staircase_that_begins_before_the_first_step(drawn):
+    plots.memory({"one": [0, 8, 8, 0], "two": [0, 0]})
+    (place,) = drawn()
+    assert [list(line.get_xdata()) for line in place.lines] == [[0, 1, 2, 3], [0, 1]]
+    assert [line.get_drawstyle() for line in place.lines] == ["steps-post"] * 2
+    assert [text.get_text() for text in place.get_legend().texts] == ["one", "two"]
+    assert place.get_ylabel() == "bytes held by saved values"

@@ -863,9 +863,6 @@ export class Graph {
       thing.dead = node.dead.map((_, j) => s("g", { class: "agl-dead" }, s("path", { d: `M${x - rx * 0.82 + 15 * j} ${y - ry * 0.55}V${y - ry - 7}`, class: "agl-bline" }), stopSign(x - rx * 0.82 + 15 * j, y - ry - 7)));
       if (node.saved.length) thing.kept = s("rect", { x: x - rx * 0.74 - 4, y: y + ry * 0.66 - 3, width: 8, height: 8, class: "agl-kept" });
       thing.node.append(...thing.dead, ...(thing.kept ? [thing.kept] : []));
-      const cost = this.stage.cost?.of.get(unit.node);
-      thing.bars = ["holds", "takes"].map((what, i) => s("rect", { x: x - rx, y: y + ry + 2 + 5 * i, height: 4, width: what === "holds" && cost?.[1] ? Math.max(1, (2 * rx * cost[1]) / this.stage.cost.largest) : 0, class: `agl-bar-${what}` }));
-      thing.node.append(...thing.bars);
       if (node.kind === "function") thing.node.append(s("g", { class: "agl-own", transform: `translate(${x + rx * 0.8} ${y + ry * 0.9})` }, s("circle", { r: 7.5 }), s("text", { y: 3.5 }, "\u0192")));
       thing.badge = s("g", { class: "agl-badge", transform: round ? `translate(${x + rx * 0.74} ${y - ry * 0.98})` : `translate(${x + rx + 4} ${y + (unit.heap.length ? 17 : 0)})` });
       thing.aside = !round;
@@ -932,7 +929,7 @@ export class Graph {
     thing.dead.forEach((sign, j) => this.set(thing, `dead${j}`, sign, "data-s", film.states[at(node.dead[j][1], k)]?.[0] ?? "made"));
     if (thing.hook) hooked(thing, node.hooks, ["pre", "post"]);
     if (thing.kept) this.set(thing, "kept", thing.kept, "data-freed", film.states[at(node.panel, k)]?.saved === 0 ? "1" : "0");
-    if (this.stage.cost) this.drawBars(thing, unit);
+    if (this.stage.cost?.active) this.drawBars(thing, unit);
     for (const label of thing.labels) {
       const index = at(node[label.name], k), [text, v] = index >= 0 ? film.states[index] : [-1, -1];
       this.fill(label, film.strings[text] ?? "", film.values[v]);
@@ -951,8 +948,12 @@ export class Graph {
   }
 
   /** What a node holds, filled while it holds it, and below how long it takes, if that was measured. */
-  drawBars(thing, { node, shape: [, , rx] }) {
-    const { cost, k } = this.stage, [forward, backward] = cost.times?.get(node) ?? [0, 0];
+  drawBars(thing, { node, shape: [x, y, rx, ry] }) {
+    const { cost, k } = this.stage, [forward, backward] = cost.times?.get(node) ?? [0, 0], [, held] = cost.of.get(node) ?? [];
+    if (!thing.bars) {
+      thing.bars = ["holds", "takes"].map((what, i) => s("rect", { x: x - rx, y: y + ry + 2 + 5 * i, height: 4, width: i || !held ? 0 : Math.max(1, (2 * rx * held) / cost.largest), class: `agl-bar-${what}` }));
+      thing.node.append(...thing.bars);
+    }
     this.set(thing, "holds", thing.bars[0], "data-on", cost.holds(node, k) ? "1" : "0");
     this.set(thing, "takes", thing.bars[1], "width", ((2 * rx * (forward + backward)) / (cost.longest ?? 1)).toFixed(1));
   }

@@ -16,7 +16,7 @@ from typing import Any
 import autograd_lab as torch
 from autograd_lab.core import engine, node, record
 from autograd_lab.core.rules.arithmetic import AddBackward0, MulBackward0
-from autograd_lab.widgets.own_code import Beside, CodeStepper, Event, Watch, run
+from autograd_lab.widgets.own_code import Beside, CodeStepper, Event, Witness, run
 
 from . import own_engine as course
 from .growing import ITEMS
@@ -65,8 +65,8 @@ def step_beside(step: str, function: Any) -> CodeStepper:
         raise TypeError(
             f"lab.step_code(..., beside={step!r}) takes your function, but this is a {type(function).__name__}"
         )
-    watch = Yours(step)
-    ran = run(watch.play, function, shown=(function,), watch=watch)
+    witness = Yours(step)
+    ran = run(witness.play, function, shown=(function,), witness=witness)
     return CodeStepper(
         function, ran=ran, beside=Beside("The lab's own", SHOWN[step], the_labs(step), IN_ORDER)
     )
@@ -75,7 +75,7 @@ def step_beside(step: str, function: Any) -> CodeStepper:
 # -- the lab's ---------------------------------------------------------------------------------------------
 
 
-class Ours(Watch):
+class Ours(Witness):
     """The lab's own run of a step: its lines say what they do, see TOLD."""
 
     def __init__(self, step: str) -> None:
@@ -139,14 +139,14 @@ class Ours(Watch):
 
 def the_labs(step: str) -> list[Any]:
     """The lines that the lab runs for a step."""
-    watch = Ours(step)
-    return run(watch.play, shown=SHOWN[step], watch=watch).lines
+    witness = Ours(step)
+    return run(witness.play, shown=SHOWN[step], witness=witness).lines
 
 
 # -- the student's ------------------------------------------------------------------------------------------
 
 
-class Yours(Watch):
+class Yours(Witness):
     """The student's run of a step, on the same graph of the course's own nodes. What a line did is seen by what is different after it."""
 
     def __init__(self, step: str) -> None:
@@ -220,7 +220,7 @@ class Yours(Watch):
     def did(self, frame: FrameType, number: int, returned: Any) -> Sequence[Event]:
         """What is different after the line."""
         told, self.told = self.told, []
-        if self.step == "record" and returned is not Watch.NOTHING:
+        if self.step == "record" and returned is not Witness.NOTHING:
             has = getattr(returned, "grad_fn", None) is not None
             told.append(("result", "with a node" if has else "without a node"))
         elif self.step == "count":

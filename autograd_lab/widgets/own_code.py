@@ -3,7 +3,7 @@
 Python itself is asked for each line (sys.settrace), in that one function and in those defined inside it. Shown is the line that
 has just run, with the variables as it left them: as in the stepper's tab "engine", which shows the lab's own loop.
 
-Another run may stand beside it, with its own code: a `Beside`. Both are run with a `Watch`, which says what each line did, and
+Another run may stand beside it, with its own code: a `Beside`. Both are run with a `Witness`, which says what each line did, and
 where the one does something, the line is lit where the other does the same.
 """
 
@@ -71,7 +71,7 @@ class Ran:
     failed: BaseException | None = None
 
 
-class Watch:
+class Witness:
     """Says what the lines of a run did; this one says nothing."""
 
     NOTHING = object()
@@ -95,12 +95,12 @@ def run(
     call: Callable[..., Any],
     *inputs: Any,
     shown: Iterable[Callable[..., Any]] = (),
-    watch: Watch = Watch(),  # noqa: B008 (it holds nothing)
+    witness: Witness = Witness(),  # noqa: B008 (it holds nothing)
 ) -> Ran:
     """Call `call(*inputs)`, noting each line of it. Its errors are noted, too, and not raised.
 
-    shown   the functions whose lines are noted instead, if `call` only calls them
-    watch   says what each line did
+    shown     the functions whose lines are noted instead, if `call` only calls them
+    witness   says what each line did
 
     Raises TypeError if `call`, or one of `shown`, is no function or method written in Python.
     """
@@ -113,12 +113,12 @@ def run(
         number, error = waiting.pop(frame, (None, ""))
         if number is not None:
             variables = {
-                name: text(x, names=watch.names)
-                for name, x in watch.held(frame).items()
+                name: text(x, names=witness.names)
+                for name, x in witness.held(frame).items()
                 if not name.startswith(".")
             }
             file = frame.f_code.co_filename
-            ran.lines.append(Line(number, variables, error, file, watch.did(frame, number, returned)))
+            ran.lines.append(Line(number, variables, error, file, witness.did(frame, number, returned)))
             if len(ran.lines) >= MOST:
                 raise _EnoughError
 
@@ -127,7 +127,7 @@ def run(
             kind, error, _ = what
             waiting.setdefault(frame, [frame.f_lineno, ""])[1] = f"{kind.__name__}: {text_of(error)}"
         else:
-            finish(frame, what if event == "return" else Watch.NOTHING)
+            finish(frame, what if event == "return" else Witness.NOTHING)
             if event == "line":
                 waiting[frame] = [frame.f_lineno, ""]
         return inside
@@ -140,7 +140,7 @@ def run(
         return beside
 
     def trace(frame: FrameType, event: str, what: Any) -> Any:
-        watch.called(frame)
+        witness.called(frame)
         if frame.f_code in own:
             return inside
         return beside if frame.f_code.co_filename == code.co_filename else None
@@ -367,4 +367,4 @@ def _document(
     return document | {"texts": list(texts)}
 
 
-__all__ = ["Beside", "CodeStepper", "Event", "Line", "Ran", "Watch", "align", "run", "text"]
+__all__ = ["Beside", "CodeStepper", "Event", "Line", "Ran", "Witness", "align", "run", "text"]

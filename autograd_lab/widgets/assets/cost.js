@@ -41,7 +41,7 @@ export class Cost {
     this.says = h("p", {});
     this.top = button("Go to the peak", ["Go to the peak"], () => stage.go(this.peak));
     this.measure = button("Measure times", ["Measure times"], () => this.ask());
-    this.message = h("span", { role: "status" });
+    this.message = h("span", { "aria-live": "polite" });
     this.table = h("table", { "aria-label": "What each node holds" });
     this.root = h("div", focusable({ class: "agl-cost", hidden: "", tabindex: "0", role: "region", "aria-label": "Cost" }), this.says, picture,
       h("small", {}, "Click on the curve to go there. A dotted line: a backward pass begins."), h("div", { class: "agl-cost-do" }, this.top, this.measure, this.message), this.table);

@@ -22,7 +22,7 @@ from labserver import Notebook, serve
 from playwright.sync_api import sync_playwright
 
 MEASURE = """async ([from, steps]) => {
-  const stage = document.querySelector(".agl"), range = stage.querySelector("input[type=range]");
+  const stage = document.querySelector(".agl"), range = stage.querySelector(".agl-range");
   const button = (name) => stage.querySelector(`button[aria-label="${name}"]`);
   const painted = () => new Promise((done) => requestAnimationFrame(() => {
     const channel = new MessageChannel();

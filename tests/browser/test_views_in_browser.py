@@ -374,7 +374,7 @@ def test_what_is_written_in_place_stays_in_its_older_box(bare):
         b[0] = total_of_both_elements_times_a_hundred * 1.0 + total_of_both_elements_times_a_hundred * 2.0
         (b * b).sum().backward()
     page = bare(size=(1024, 768)).show(lab.step(trace))
-    page.locator("input[type=range]").fill(str(len(trace)))
+    page.locator(".agl-range").fill(str(len(trace)))
     page.get_by_role("button", name="Fit").click()  # what is out of sight is not drawn
     boxes = page.locator(".agl-tensor", has=page.locator("text.agl-name:text-is('b')"))
 
@@ -386,14 +386,14 @@ def test_what_is_written_in_place_stays_in_its_older_box(bare):
     assert (older[0], newer[0]) == ("", "version 1")
     assert (older[1], newer[1]) == ("[3, 6]", "[900, 6]")
     before = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "inplace") - 1
-    page.locator("input[type=range]").fill(str(before))
+    page.locator(".agl-range").fill(str(before))
     assert shown() == [older, ("", "")]
-    page.locator("input[type=range]").fill(str(before + 2))  # the panel has moved on to the node
+    page.locator(".agl-range").fill(str(before + 2))  # the panel has moved on to the node
     expect(page.locator(".agl-rule-head b")).to_have_text("CopySlices")
     cards = page.locator(".agl-rule .agl-flow .agl-card").all_inner_texts()
     assert (cards[0].split()[:3], cards[-1].split()[:3]) == (["b", "3", "6"], ["b", "900", "6"])
     page.get_by_role("button", name="Present").click()
-    page.locator("input[type=range]").fill(str(len(trace)))
+    page.locator(".agl-range").fill(str(len(trace)))
     pane, line = page.locator(".agl-code"), page.locator(".agl-line[data-lit=now]")
     for part in (pane, page.locator(".agl-phases")):
         assert part.evaluate("(x) => x.scrollWidth <= x.clientWidth")
@@ -414,7 +414,7 @@ def test_no_arrow_ends_on_a_version(bare):
         with torch.no_grad():
             w.mul_(2)
     page = bare(size=(1280, 900)).show(lab.step(trace))
-    page.locator("input[type=range]").fill(str(len(trace)))
+    page.locator(".agl-range").fill(str(len(trace)))
     page.get_by_role("button", name="Fit").click()
     touched = page.evaluate("""() => {
       const parts = (what) => [...document.querySelectorAll(what)].filter((e) => e.getClientRects().length && (e.tagName !== "text" || e.textContent));

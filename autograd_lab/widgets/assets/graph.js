@@ -95,7 +95,7 @@ export class Graph {
     this.bar?.update();
     this.target = null;
     cancelAnimationFrame(this.gliding);
-    if (this.mode === "fit") this.mode = fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow";
+    if (this.mode === "fit") this.mode = this.fitting();
     this.fresh = !after;
     this.show(false, false);
   }
@@ -380,8 +380,10 @@ export class Graph {
     if (this.map && !this.map.scale) this.map.draw(); // it takes its room first
     if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height].map((size) => size / (this.magnify ?? 1));
     this.svg.setAttribute("viewBox", `0 0 ${this.pane[0]} ${this.pane[1]}`); // larger than life for a presenter
-    if (!this.chosen) this.mode = fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow"; // in a smaller window the names must be readable still
+    if (!this.chosen) this.mode = this.fitting(); // in a smaller window the names must be readable still
   }
+
+  fitting() { return fitScale(this.size, this.pane) >= (this.least ?? SMALLEST) ? "fit" : "follow"; }
 
   zoom(factor) {
     this.free = true;

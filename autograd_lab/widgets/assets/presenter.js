@@ -1,5 +1,5 @@
 // For a room: full screen with large type, a curtain over the numbers, and the list of keys.
-import { fitScale } from "./core.js";
+import { SMALLEST } from "./core.js";
 import { button, h } from "./dom.js";
 
 const LARGE = 2.2; // the drawing's magnification: its 12 px text becomes 20 px and more
@@ -71,6 +71,7 @@ export class Presenter {
     frame.setAttribute("data-present", "1");
     root.classList.add("agl-filled");
     graph.magnify = LARGE;
+    graph.least = WHOLE;
     try {
       await root.requestFullscreen();
       this.full = true;
@@ -92,6 +93,7 @@ export class Presenter {
     frame.removeAttribute("data-present");
     root.classList.remove("agl-filled");
     graph.magnify = 1;
+    graph.least = SMALLEST;
     this.curtain(false);
     this.settle(focused);
   }
@@ -100,10 +102,9 @@ export class Presenter {
   settle(focused) {
     const { root, graph } = this.stage;
     this.buttons.firstChild.setAttribute("aria-pressed", String(this.on));
-    graph.mode = undefined; // whole graph or close-up: to be decided anew
+    graph.chosen = false; // whole graph or close-up: to be decided anew
     graph.free = false;
     graph.resize();
-    if (this.on) graph.mode = fitScale(graph.size, graph.pane) >= WHOLE ? "fit" : "follow";
     this.stage.resize();
     (root.contains(focused) ? focused : graph.svg).focus({ preventScroll: true });
   }

@@ -15,13 +15,13 @@ from autograd_lab.tracing.why.refusals import REFUSALS, about_gradients, refusal
 
 PACKAGE = Path(autograd_lab.__file__).parent
 SOURCES = [*sorted((PACKAGE / "torchlike/autograd").glob("*.py")), PACKAGE / "torchlike/tensor.py"]
-#: Messages of these files that are about shapes and numbers, not about gradients.
+#: Messages of these files that are about shapes, numbers and the profiler, not about gradients.
 OF_PLAIN_ARRAYS = re.compile(
     r"doesn't match the broadcast shape|can't be cast to the desired output type|invalid storage offset|out of bounds for storage|"
     r"cannot be converted to Scalar|Boolean value of Tensor|only one element tensors|expected scalar type|"
     r"should return a single Tensor|should contain|invalid length|invalid size|setStorage|view_as|requires_grad must be|"
     r"only integer tensors of a single element|deprecated|expected a .* but got|Deleting tensor data|numpy|"
-    r"single memory location|only supports Tensor or scalar",
+    r"single memory location|only supports Tensor or scalar|^Profiler ",
 )  # fmt: skip
 
 

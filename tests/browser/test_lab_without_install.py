@@ -89,9 +89,16 @@ def visitor(browser: Browser, address):
     assert errors == []
 
 
+def answered(page: Page, script: str, given: object = None) -> object:
+    """What a function in the page gives, which may take four minutes; Playwright itself would wait for ever."""
+    late = "new Promise((_, fail) => setTimeout(() => fail(new Error('no answer in 4 minutes')), 240000))"
+    return page.evaluate(f"(given) => Promise.race([({script})(given), {late}])", given)
+
+
 def run(page: Page, *sources: str) -> list[str]:
     """Put cells below all others, run them, and give the text of what each one shows; an error is its name and its traceback."""
-    return page.evaluate(
+    return answered(
+        page,
         """async (sources) => {
              const { commands, shell } = window.jupyterapp, { content, sessionContext } = shell.currentWidget, shown = [];
              for (const source of sources) {
@@ -113,7 +120,7 @@ def plain(text: str) -> str:
 
 
 def saved(page: Page) -> None:
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:save-all')")
+    answered(page, "() => window.jupyterapp.commands.execute('docmanager:save-all')")
     page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
 
 
@@ -193,14 +200,14 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
     page.wait_for_function(READY)
     expect(told).to_be_empty()
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    light = "window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
-    page.evaluate(light)
+    light = "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
+    answered(page, light)
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
     assert page.locator(".jp-mod-dirty").count() == 0
     page.get_by_role("button", name="Download my work").click()
     dialog(page, "Nothing to download yet", "Ok")
 
-    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    answered(page, "() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
     shown = page.evaluate(
         "window.jupyterapp.shell.currentWidget.content.widgets.flatMap((c) => c.model.outputs?.toJSON() ?? [])"
     )

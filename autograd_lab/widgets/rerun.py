@@ -105,9 +105,9 @@ class Rerun(traitlets.HasTraits):
             raise ValueError(f"there is no slider for {name!r}: the inputs that are one number are {has}")
         if which is None:
             return {}
-        from .slides import slides
+        from .precomputed import precomputed
 
-        text, where, said = slides(self.run, self.film, which, room)
+        text, where, said = precomputed(self.run, self.film, which, room)
         if not text:
             return {"_resting": said}
         alone = [{**one, "stops": where} if one is which else {**one, "stops": None} for one in self._inputs]

@@ -179,16 +179,11 @@ def _snake_case(name):
 
 
 class _Watcher(Watch):
-    """Makes the events of one profile."""
+    """Makes the events of one profile, in the thread with this state."""
 
-    def __init__(self, run, with_shapes):
-        self.run, self.with_shapes, self.events, self.open, self.began = (
-            run,
-            with_shapes,
-            EventList(),
-            [],
-            None,
-        )
+    def __init__(self, state, with_shapes):
+        self.state, self.run, self.with_shapes = state, state.run, with_shapes
+        self.events, self.open, self.began = EventList(), [], None
         self.numbers = itertools.count(1)
 
     def timed(self, fn, *args):
@@ -311,8 +306,8 @@ class profile:  # noqa: N801 - PyTorch's name
         if self._entered:
             raise RuntimeError("Profiler context manager is not reentrant")
         self._entered = True
-        state = self._state = THREAD.state
-        watcher = self._watcher = _Watcher(state.run, self.record_shapes)
+        state = THREAD.state
+        watcher = self._watcher = _Watcher(state, self.record_shapes)
         self._before = state.watch
         state.watch = watcher if self._before is None else Both(self._before, watcher)
         state.run = watcher.timed
@@ -324,7 +319,8 @@ class profile:  # noqa: N801 - PyTorch's name
     def __exit__(self, *error):
         if not self.enabled:
             return
-        state, watcher = self._state, self._watcher
+        watcher = self._watcher
+        state = watcher.state
         state.watch, state.run = self._before, watcher.run
         WATCHERS.remove(watcher)
         _OPEN.remove(watcher)
@@ -365,7 +361,7 @@ class profile:  # noqa: N801 - PyTorch's name
 
 
 class record_function(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's name
-    """Name a part of a program, as one event of the running profiles: a context manager and a decorator."""
+    """Name a part of a program, as one event of this thread's running profiles: a context manager and a decorator."""
 
     def __init__(self, name, args=None):
         self.name, self.args, self._begun = name, args, []
@@ -374,7 +370,8 @@ class record_function(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's na
         return type(self)(self.name, self.args)  # each call of a decorated function needs its own
 
     def __enter__(self):
-        self._begun = [(watcher, watcher.begin(self.name)) for watcher in _OPEN if watcher is not None]
+        state = THREAD.state
+        self._begun = [(one, one.begin(self.name)) for one in _OPEN if one.state is state]
         return self
 
     def __exit__(self, *error):

@@ -8,6 +8,7 @@ To record: `python -m tests.record profiler`.
 """
 
 import re
+from threading import Event, Thread
 from time import perf_counter
 
 import pytest
@@ -149,6 +150,23 @@ def test_it_watches_inside_a_recording_and_leaves_it_as_it_was():
         x.tanh()
     assert [e.name for e in p.function_events] == ["aten::exp"]
     assert [node["name"] for node in trace.nodes if node["kind"] == "op"] == ["ExpBackward0", "TanhBackward0"]
+
+
+def test_another_thread_has_events_of_its_own():
+    def elsewhere():
+        with profiler.record_function("elsewhere"):
+            started.set()
+            done.wait(60)
+
+    started, done, x = Event(), Event(), autograd_lab.ones(3, requires_grad=True)
+    thread = Thread(target=elsewhere)
+    with profiler.profile() as p:
+        thread.start()
+        assert started.wait(60)
+        x.exp()
+        done.set()
+        thread.join()
+    assert [(e.name, e.cpu_parent) for e in p.function_events] == [("aten::exp", None)]
 
 
 def test_a_failed_pass_ends_its_events():

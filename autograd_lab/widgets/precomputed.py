@@ -29,7 +29,7 @@ FEWER = 41, 21, 11
 """So many stops, as far as they have room."""
 
 
-def slides(run: Run, shown: Record, which: Record, room: int) -> tuple[str, Record, str]:
+def precomputed(run: Run, shown: Record, which: Record, room: int) -> tuple[str, Record, str]:
     """The packed document for one input, the stops that it is for, and a sentence: what is missing of it, or why there is none ("" then).
 
     shown   the film that the page shows at first

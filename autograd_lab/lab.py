@@ -37,7 +37,16 @@ def fast(on: bool = True) -> bool:
 
 
 def step(what: Any, *inputs: Any, **options: Any) -> Any:
-    """Open the stepper on a trace, or record `what(*inputs)` and open it (see widgets)."""
+    """Open the stepper on a trace, or record `what(*inputs)` and open it (see widgets).
+
+    beside   a step of the engine that grows in exercises 02 to 06, such as "pop": then `what` is your function for it. The stepper opens on
+             a small graph of the course's, and its tab "your engine" has your pieces so far, at work on the same numbers.
+             Raises ValueError for another name.
+    """
+    if "beside" in options:
+        from .course.in_stepper import EngineStepper
+
+        return EngineStepper(options.pop("beside"), what, *inputs, **options)
     from . import widgets
 
     return widgets.step(what, *inputs, **options)

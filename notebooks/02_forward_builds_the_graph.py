@@ -294,7 +294,7 @@ lab.practice("02", seed=7)
 #
 # ![A node for each line of code: s = p + q leads to the node of p and to the mailbox of q; p = q * r leads to the mailboxes of q and of r.](pictures/02.svg)
 #
-# - [Exercises 02](../exercises/02_forward_builds_the_graph.ipynb)
+# - [Exercises 02](../exercises/02_forward_builds_the_graph.ipynb). The last one begins an engine of your own: it records.
 # - [Next: 03 · One node, one rule](03_one_node_one_rule.ipynb)
 #
 # `autograd_lab/core/node.py`: a node and its edges.

@@ -286,7 +286,7 @@ lab.practice("03", seed=1)
 #
 # ![The message g comes in at the node of a times b. It sends g times b to a, and g times a to b. It has saved a and b.](pictures/03.svg)
 #
-# - [Exercises 03](../exercises/03_one_node_one_rule.ipynb)
+# - [Exercises 03](../exercises/03_one_node_one_rule.ipynb). The last one is the next piece of your engine: it counts.
 # - [Next: 04 · Backward, node by node](04_backward_node_by_node.ipynb)
 #
 # `autograd_lab/core/rules/arithmetic.py`: each rule has its forward and its `vjp` side by side.

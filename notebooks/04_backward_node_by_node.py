@@ -437,5 +437,5 @@ lab.practice("04", seed=2)
 #
 # ![From the loss one message goes straight to the node of b, and one through c. The node of b waits until all have come, adds them, and sends the sum on to a.](pictures/04.svg)
 #
-# - [Exercises 04](../exercises/04_backward_node_by_node.ipynb)
+# - [Exercises 04](../exercises/04_backward_node_by_node.ipynb). The last one is the next piece of your engine: it takes the node that runs next.
 # - [Next: 05 · Who keeps a gradient?](05_who_keeps_a_gradient.ipynb)

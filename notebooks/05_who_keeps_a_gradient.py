@@ -293,7 +293,7 @@ lab.practice("05", seed=2)
 #
 # ![Within one pass, messages meet at a node, and their sum is used and dropped. At the mailbox of a leaf the sum stays, and the next pass adds to it.](pictures/05.svg)
 #
-# - [Exercises 05](../exercises/05_who_keeps_a_gradient.ipynb)
+# - [Exercises 05](../exercises/05_who_keeps_a_gradient.ipynb). The last one is the next piece of your engine: it delivers a message.
 # - [Next: 06 · What the graph remembers](06_what_the_graph_remembers.ipynb)
 #
 # Source: `AccumulateGrad` in `autograd_lab/core/node.py`.

@@ -323,5 +323,5 @@ lab.practice("06", seed=2)
 #
 # ![A node with a pocket. Forward fills the pocket, the first backward empties it, and the second backward finds nothing in it.](pictures/06.svg)
 #
-# - [Exercises 06](../exercises/06_what_the_graph_remembers.ipynb)
+# - [Exercises 06](../exercises/06_what_the_graph_remembers.ipynb). The last one completes your engine: it keeps what reaches a leaf.
 # - [Next: 07 · Switching it off](07_switching_it_off.ipynb)

@@ -640,11 +640,11 @@ def record(name, operands, data):
 lab.check("02.7", record)
 
 # %% [markdown]
-# Your lines and the lab's own, side by side: step, and see where it makes its node. It records `a * k`, `b + a` and `k * k`;
-# `k` is a constant.
+# Your piece at work: when the lab makes a node, the tab **your engine** lights the line of yours that makes one, and the tab
+# **engine** the lab's. `lab.step_code(record, beside="record")` goes through your lines one by one.
 
 # %%
-lab.step_code(record, beside="record")
+lab.step(record, beside="record")
 
 # %% tags=["item"]
 item(

@@ -485,11 +485,11 @@ def count(root):
 lab.check("03.4", count)
 
 # %% [markdown]
-# Beside yours is the lab's own: it calls the numbers `deps`, for dependencies. Both count the graph of
-# `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. The node of each line has its name here, and `a` is the accumulator.
+# Your engine now records and counts: the tab **your engine** has both pieces. Press **backward** and step to the count. The lab calls
+# the numbers `deps`, for dependencies. `lab.step_code(count, beside="count")` goes through your lines one by one.
 
 # %%
-lab.step_code(count, beside="count")
+lab.step(count, beside="count")
 
 # %% tags=["item"]
 item(

@@ -1036,11 +1036,11 @@ def pop(ready):
 lab.check("04.5", pop)
 
 # %% [markdown]
-# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. When your line takes
-# a node, the lab's `heappop` is lit: does it take the same one?
+# Press **backward**, then **Step**: when the lab takes a node, the tab **your engine** lights your line that takes one, and the tab
+# **engine** the lab's `heappop`. Is it the same node? `lab.step_code(pop, beside="pop")` goes through your lines one by one.
 
 # %%
-lab.step_code(pop, beside="pop")
+lab.step(pop, beside="pop")
 
 # %% tags=["item"]
 item(

@@ -558,11 +558,12 @@ def deliver(node, g, deps, buffers, ready):
 lab.check("05.4", deliver)
 
 # %% [markdown]
-# Beside yours is the lab's own, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. It adds, counts down, and
-# pushes a node that is ready. (In the lab a node may have several outputs, a slot for each. Here every node is plain.)
+# Press **backward**, then **Step**: the lab adds, counts down, and pushes a node that is ready. The tab **your engine** lights your line
+# that does the same. (In the lab a node may have several outputs, a slot for each. Here every node is plain.)
+# `lab.step_code(deliver, beside="deliver")` goes through your lines one by one.
 
 # %%
-lab.step_code(deliver, beside="deliver")
+lab.step(deliver, beside="deliver")
 
 # %% tags=["item"]
 item(

@@ -650,11 +650,12 @@ def backward(root):
 lab.check("06.5", backward)
 
 # %% [markdown]
-# Beside yours is the lab's own loop, on the graph of `b = a * k`, `c = b + a`, `d = b * k`, `y = d * c`. Follow one node from `pop` to
-# `deliver`; at the end, the accumulator of `a`. `lab.engine_so_far()` shows your whole engine.
+# Your engine is complete: it records a graph and goes back through it, in the tab **your engine**. Follow one node from `pop` to `deliver`;
+# at the end, the accumulator of `a`. `lab.step_code(backward, beside="accumulate")` goes through your lines one by one, and
+# `lab.engine_so_far()` shows your whole engine.
 
 # %%
-lab.step_code(backward, beside="accumulate")
+lab.step(backward, beside="accumulate")
 
 # %% tags=["item"]
 item(

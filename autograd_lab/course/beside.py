@@ -2,6 +2,7 @@
 
 Both run on the same small graph. What counts is what the lines do to it, not how they do it: a node leaves the list of the ready ones, a
 message is added. So a line of the student's, whatever it looks like, is lit together with the lab's line that does the same.
+in_stepper.py has the whole pass, with all pieces so far.
 """
 
 from __future__ import annotations
@@ -57,19 +58,24 @@ def step_beside(step: str, function: Any) -> CodeStepper:
 
     Raises ValueError if there is no such step, TypeError if `function` is no function written in Python.
     """
+    check("step_code", step, function)
+    witness = Yours(step)
+    ran = run(witness.play, function, shown=(function,), witness=witness)
+    return CodeStepper(
+        function, ran=ran, beside=Beside("The lab's own", SHOWN[step], the_labs(step), IN_ORDER)
+    )
+
+
+def check(called: str, step: str, function: Any) -> None:
+    """Refuse a step that does not exist, and what is no function, for `lab.step` or `lab.step_code`."""
     if step not in ITEMS:
         raise ValueError(
             f"there is no step {step!r} to stand beside. The steps are {', '.join(map(repr, ITEMS))}"
         )
     if not isinstance(function, FunctionType):
         raise TypeError(
-            f"lab.step_code(..., beside={step!r}) takes your function, but this is a {type(function).__name__}"
+            f"lab.{called}(..., beside={step!r}) takes your function, but this is a {type(function).__name__}"
         )
-    witness = Yours(step)
-    ran = run(witness.play, function, shown=(function,), witness=witness)
-    return CodeStepper(
-        function, ran=ran, beside=Beside("The lab's own", SHOWN[step], the_labs(step), IN_ORDER)
-    )
 
 
 # -- the lab's ---------------------------------------------------------------------------------------------
@@ -261,4 +267,4 @@ class Yours(Witness):
                     yield "count", self.names[id(one)]
 
 
-__all__ = ["IN_ORDER", "PIECES", "SHOWN", "TOLD", "Ours", "Yours", "step_beside", "the_labs"]
+__all__ = ["IN_ORDER", "PIECES", "SHOWN", "TOLD", "Ours", "Yours", "check", "step_beside", "the_labs"]

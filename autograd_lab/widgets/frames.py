@@ -29,6 +29,8 @@ once.
     held      like queue: the nodes at which gradients lie; which gradients is in "lies" of the node
     told      {step: [mark, sentence]}, numbers into `strings` or -1, of the steps that are not told at the mark of their kind
     made      {step: [...]}: what the variables hold at a mark of `engine_source.BY_MARK`, tensors and nodes by number
+    yours     an engine of the reader's own beside it, if there is one (see course/beside.py): its source in "pages", and for each step
+              of the film [page, row or None, sentence, [[variable, text], ..], whether the row ran at this step or before]
 """
 
 from __future__ import annotations

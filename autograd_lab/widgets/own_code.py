@@ -35,6 +35,8 @@ MOST = 2_000
 """So many lines are recorded; then the call is stopped."""
 MOST_AROUND = 100_000
 """So many lines may run in other functions of the same file, which are not shown."""
+MOST_AT_ONCE = 1_000_000
+"""So many instructions of Python may one line take: `while True: pass` is a line that is never left."""
 _SHOWN = 4  # elements of a list, set or dict
 _LONGEST = 160  # characters of a variable
 _BRACKETS: dict[type, tuple[str, str]] = {
@@ -96,17 +98,19 @@ def run(
     *inputs: Any,
     shown: Iterable[Callable[..., Any]] = (),
     witness: Witness = Witness(),  # noqa: B008 (it holds nothing)
+    name: str = "",
 ) -> Ran:
     """Call `call(*inputs)`, noting each line of it. Its errors are noted, too, and not raised.
 
     shown     the functions whose lines are noted instead, if `call` only calls them
     witness   says what each line did
+    name      what the sentence about its end calls it, if not by the name of the function
 
     Raises TypeError if `call`, or one of `shown`, is no function or method written in Python.
     """
     codes = [_code_of(one) for one in shown or (call,)]
     code = codes[0]
-    own, ran, around = {part for one in codes for part in _codes_in(one)}, Ran(), 0
+    own, ran, around, at_once = {part for one in codes for part in _codes_in(one)}, Ran(), 0, 0
     waiting: dict[FrameType, list[Any]] = {}  # [the line that is running, the error it has raised]
 
     def finish(frame: FrameType, returned: Any) -> None:
@@ -123,6 +127,13 @@ def run(
                 raise _EnoughError
 
     def inside(frame: FrameType, event: str, what: Any) -> Any:
+        nonlocal at_once
+        at_once = at_once + 1 if event == "opcode" else 0
+        if at_once > MOST_AT_ONCE:
+            finish(frame, Witness.NOTHING)
+            raise _EnoughError
+        if event == "opcode":
+            return inside
         if event == "exception":
             kind, error, _ = what
             waiting.setdefault(frame, [frame.f_lineno, ""])[1] = f"{kind.__name__}: {text_of(error)}"
@@ -142,16 +153,19 @@ def run(
     def trace(frame: FrameType, event: str, what: Any) -> Any:
         witness.called(frame)
         if frame.f_code in own:
+            frame.f_trace_opcodes = True
             return inside
         return beside if frame.f_code.co_filename == code.co_filename else None
 
-    name, before = code.co_name, sys.gettrace()
+    name, before = name or code.co_name, sys.gettrace()
     sys.settrace(trace)
     try:
         ran.result = call(*inputs)
         ran.end = f"{name} has returned."
     except _EnoughError:
         seen = f"{MOST:,} lines" if len(ran.lines) >= MOST else f"{MOST_AROUND:,} lines of other functions"
+        if at_once > MOST_AT_ONCE:
+            seen = f"{MOST_AT_ONCE:,} instructions in one line"
         ran.end = f"Stopped after {seen}, before {name} returned. Does its loop end? Look at what should empty its list."
     except Exception as error:
         ran.failed = error
@@ -177,6 +191,16 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not constant.co_name.startswith("<"):
             yield from _codes_in(constant)
+
+
+def source_of(code: CodeType) -> tuple[list[str], int]:
+    """The lines of a function, and the number of the first. Raises ValueError if they cannot be found."""
+    try:
+        return inspect.getsourcelines(code)
+    except OSError:
+        raise ValueError(
+            f"the source of {code.co_name} cannot be found: define it in a cell or a file"
+        ) from None
 
 
 def text(x: Any, depth: int = 2, names: Mapping[int, str] = {}) -> str:
@@ -231,29 +255,35 @@ class Beside:
     """Kinds of events of which the second is compared with the second, whatever it is about."""
 
 
-def align(lines: Sequence[Line], beside: Beside) -> list[tuple[int, str]]:
-    """For each line, which of the lines beside it is lit, -1 before the first; and what the two do there, "" if the line did nothing.
+def matched(
+    lines: Sequence[Line], beside: Sequence[Line], in_order: frozenset[str]
+) -> list[list[tuple[Event, tuple[int, str] | None]]]:
+    """For each line, what it did, and which of the lines beside it does the same, and to what; None if none does.
 
-    What a line does to a node for the third time is what the other does to that node for the third time.
+    What a line does to a node for the third time is what the other does to that node for the third time; of kinds `in_order` the third
+    is the third, whatever it is about.
     """
     where: dict[tuple[str, str, int], tuple[int, str]] = {}
     counts: dict[tuple[str, str], int] = {}
 
     def times(event: Event) -> tuple[str, str, int]:
-        what = (event[0], "" if event[0] in beside.in_order else event[1])
+        what = (event[0], "" if event[0] in in_order else event[1])
         counts[what] = counts.get(what, 0) + 1
         return *what, counts[what]
 
-    for i, line in enumerate(beside.lines):
+    for i, line in enumerate(beside):
         for event in line.events:
             where[times(event)] = i, event[1]
     counts.clear()
+    return [[(event, where.get(times(event))) for event in line.events] for line in lines]
+
+
+def align(lines: Sequence[Line], beside: Beside) -> list[tuple[int, str]]:
+    """For each line, which of the lines beside it is lit, -1 before the first; and what the two do there, "" if the line did nothing."""
     found, at = [], -1
-    for line in lines:
+    for events in matched(lines, beside.lines, beside.in_order):
         said = []
-        for event in line.events:
-            kind, name = event
-            other = where.get(times(event))
+        for (kind, name), other in events:
             if other is None:
                 said.append(f"{kind} {name} here, nothing more in the lab")
             else:
@@ -281,12 +311,7 @@ class CodeStepper(Shown, anywidget.AnyWidget):
     ) -> None:
         """Run `call(*inputs)`, or show a run of `call` that has been: `ran`, with the one `beside` it."""
         code = _code_of(call)
-        try:
-            self._source, self._first = inspect.getsourcelines(code)
-        except OSError:
-            raise ValueError(
-                f"lab.step_code() cannot find the source of {code.co_name}: define it in a cell or a file"
-            ) from None
+        self._source, self._first = source_of(code)
         self.ran = run(call, *inputs) if ran is None else ran
         if self.ran.failed is not None and not self.ran.lines:
             raise self.ran.failed
@@ -367,4 +392,16 @@ def _document(
     return document | {"texts": list(texts)}
 
 
-__all__ = ["Beside", "CodeStepper", "Event", "Line", "Ran", "Witness", "align", "run", "text"]
+__all__ = [
+    "Beside",
+    "CodeStepper",
+    "Event",
+    "Line",
+    "Ran",
+    "Witness",
+    "align",
+    "matched",
+    "run",
+    "source_of",
+    "text",
+]

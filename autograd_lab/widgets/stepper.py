@@ -72,7 +72,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         awaited = opening.is_awaited()
         first = opening.beginning(trace) if awaited and not predict and mode == "watch" else None
         if first is None:
-            self._whole_film = film(trace)
+            self._whole_film = self._film_of(trace)
             shown = {"_film": encode(self.film), "_still": still.key(still.text(trace, ""))}
         else:
             self.is_complete = False
@@ -92,8 +92,11 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     def film(self) -> Record:
         """Everything that is drawn: see frames.py."""
         if self._whole_film is None:
-            self._whole_film = film(self.trace)
+            self._whole_film = self._film_of(self.trace)
         return self._whole_film
+
+    def _film_of(self, trace: Trace) -> Record:
+        return film(trace)
 
     # JupyterLab delivers a page's messages while a cell runs, in a thread of their own: they wait for what is being sent.
 

@@ -79,6 +79,44 @@ def test_both_are_to_be_read_side_by_side_or_one_below_the_other(visit, tmp_path
     assert not noted
 
 
+TAB = """() => {
+  const code = document.querySelector(".agl-code"), lit = [...code.querySelectorAll("[data-lit]")], head = code.querySelector(".agl-listings");
+  const inside = code.getBoundingClientRect(), line = lit[0]?.getBoundingClientRect();
+  return {
+    lit: lit.map((one) => [one.dataset.lit, one.querySelector("code").innerText]), says: code.querySelector(".agl-variables p")?.innerText ?? "",
+    held: [...code.querySelectorAll(".agl-variables code")].map((one) => one.innerText.split(" = ")), where: code.querySelector(".agl-where").innerText,
+    seen: !line || (line.top >= head.getBoundingClientRect().bottom - 1 && line.bottom <= inside.bottom + 1), fits: code.scrollWidth <= code.clientWidth,
+  };
+}"""
+
+
+@pytest.mark.parametrize(("size", "scheme"), SIZES)
+def test_ones_own_engine_has_a_tab_in_the_stepper(visit, tmp_path, size, scheme):
+    stepper = teaching.step(own_engine.backward, beside="accumulate")
+    stepper.save_html(tmp_path / "page.html")
+    yours = stepper.film["yours"]
+    lines = rows(yours["pages"][3])
+    page, noted = visit(tmp_path / "page.html", size, color_scheme=scheme)
+    tab = page.get_by_role("button", name="your engine", exact=True)
+    expect(tab).to_have_attribute("aria-pressed", "true")
+    button = page.get_by_role("button", name="Step", exact=True)
+    for (_, row, sentence, held, now), look in zip(
+        yours["steps"][1:], walk(button, len(stepper.trace), TAB), strict=True
+    ):
+        assert look["lit"] == ([] if row is None else [["now" if now else "made", lines[row][1] or " "]])
+        assert look["says"] == sentence
+        assert look["held"] == held
+        assert (look["seen"], look["fits"]) == (True, True)
+        assert bool(look["where"]) == bool(now)
+    assert look["where"] == "backward in your code"
+    page.get_by_role("button", name="engine", exact=True).click()
+    assert page.evaluate(TAB)["lit"] == [["now", "    while ready and limit:"]]
+    tab.click()
+    assert page.evaluate(TAB)["lit"][0][1].strip() == "while ready:"
+    assert [found["id"] for found in violations(page) if found["impact"] in {"serious", "critical"}] == []
+    assert not noted
+
+
 def test_one_function_alone_is_saved_too(visit, tmp_path):
     a = own_engine.Value(2.0, requires_grad=True)
     y = own_engine.mul(a, own_engine.Value(3.0))

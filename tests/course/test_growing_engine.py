@@ -210,8 +210,16 @@ def test_a_step_that_does_not_exist():
         lab.engine_so_far("push")
     with pytest.raises(ValueError, match="no step 'push'"):
         lab.step_code(own_engine.pop, beside="push")
-    with pytest.raises(TypeError, match="takes your function, but this is a list"):
+    with pytest.raises(ValueError, match="no step 'push'"):
+        lab.step(own_engine.pop, beside="push")
+    with pytest.raises(
+        TypeError, match=r"lab.step_code\(..., beside='pop'\) takes your function, but this is a list"
+    ):
         lab.step_code([], beside="pop")
+    with pytest.raises(
+        TypeError, match=r"lab.step\(..., beside='pop'\) takes your function, but this is a list"
+    ):
+        lab.step([], beside="pop")
 
 
 # -- beside the lab's own -------------------------------------------------------------------------------------
@@ -322,6 +330,13 @@ def test_pieces_that_never_end_fail_or_are_still_open():
     assert len(lab.step_code(keeps, beside="pop").lines) == 2
     assert lab.step_code(endless, beside="pop").end.startswith("Stopped after 2,000 lines")
 
+    def on_one_line(ready):
+        while True: pass  # fmt: skip  # noqa: E701
+
+    stuck = lab.step_code(on_one_line, beside="pop")
+    assert stuck.end.startswith("Stopped after 1,000,000 instructions in one line")
+    assert len(stuck.lines) == 1
+
 
 def test_the_labs_own_side_is_its_source_and_holds_nodes_by_name():
     document = json.loads(lab.step_code(own_engine.backward, beside="accumulate")._own)
@@ -336,11 +351,148 @@ def test_the_labs_own_side_is_its_source_and_holds_nodes_by_name():
     assert beside.SHOWN.keys() == beside.TOLD.keys() == growing.ITEMS.keys()
 
 
+# -- in the stepper -------------------------------------------------------------------------------------------
+
+
+def beside_each(stepper):
+    """[(kind of the event, the student's line, the sentence, whether it runs at this event)] at each step."""
+    film = stepper.film
+    lines = rows(film["yours"]["pages"][3])
+    return [
+        (film["kinds"][film["kind"][k]], "" if row is None else lines[row][1].strip(), sentence, bool(now))
+        for k, (_, row, sentence, _, now) in enumerate(film["yours"]["steps"])
+    ]
+
+
+EACH = {
+    "node": ("record", "return Value(data, grad_fn=Node(name, edges))"), "counts": ("count", "return deps"), "pop": ("pop", "ready.remove(best)"),
+    "seed": ("deliver", "buffers[node] = g"), "deliver": ("deliver", "buffers[node] = g"), "push": ("deliver", "ready.append(node)"),
+    "vjp": ("accumulate", "for edge, message in zip(node.edges, node.rule(g), strict=True):"), "accumulate": ("accumulate", "leaf.grad = g"),
+    "done": ("accumulate", "while ready:"),
+}  # fmt: skip
+"""{kind of event: (the step that does the same, the line of the course's piece that does it)}; an accumulator has no rule."""
+
+
+@pytest.mark.parametrize("step", list(growing.ITEMS))
+def test_each_event_of_the_lab_has_the_line_of_ones_own_engine_that_does_it(folder, step):
+    so_far = list(growing.ITEMS)[: 1 + list(growing.ITEMS).index(step)]
+    engine = lab.engine_so_far()
+    stepper = lab.step(getattr(engine, growing.FUNCTIONS[step]), beside=step)
+    text = "\n".join(line for _, line in rows(stepper.film["yours"]["pages"][3]))
+    for one in growing.ITEMS:
+        assert (f"def {growing.FUNCTIONS[one]}(" in text) == (one in so_far)
+    assert text.count("# your code\n") == 1
+    leaf = [n for n, node in enumerate(stepper.trace.nodes) if node["kind"] == "accumulate"]
+    steps = beside_each(stepper)
+    for k, (kind, line, sentence, now) in enumerate(steps[1:], 1):
+        does, wanted = EACH.get(kind, ("", ""))
+        if does not in so_far:
+            assert not now
+            assert (
+                does == ""
+                or f"The course's {growing.FUNCTIONS[does]} does this" in sentence
+                or k == len(steps) - 1
+            )
+        elif kind != "vjp" or stepper.trace.events[k - 1]["n"] not in leaf:
+            assert (line, now) == (wanted, True), kind
+    assert steps[-1][2] == "a.grad is 144 in your engine, too."
+    assert lab.level("simple") is None
+    try:
+        assert lab.step(own_engine.pop, beside="pop").level == "queue", "below it the tab is hidden"
+    finally:
+        lab.level("all")
+
+
+def test_the_variables_have_the_names_of_the_graph(folder):
+    stepper = lab.step(own_engine.pop, beside="pop")
+    labels = {node["label"] for node in stepper.film["nodes"]}
+    held = [dict(held) for *_, held, now in stepper.film["yours"]["steps"] if now]
+    assert {one["best"] for one in held if "best" in one} == labels
+    assert held[1]["edges"] == "[MulBackward0 #1, AccumulateGrad of a]"
+
+
+def test_a_piece_that_has_passed_is_in_the_stepper_of_the_next(folder):
+    lab.check("04.5", cell(POP, "pop"))
+    stepper = lab.step(own_engine.deliver, beside="deliver")
+    assert "# your code, from 04.5" in [line for _, line in rows(stepper.film["yours"]["pages"][3])]
+    popped = {line for kind, line, _, now in beside_each(stepper) if kind == "pop" and now}
+    assert popped == {"ready.remove(chosen)"}
+
+
+def test_a_wrong_piece_in_the_stepper(folder):
+    def pop(ready):
+        return ready.pop()
+
+    found = [
+        sentence
+        for kind, _, sentence, now in beside_each(lab.step(pop, beside="pop"))
+        if kind == "pop" and now
+    ]
+    assert found[:3] == [
+        "",
+        "Your engine takes AddBackward0 here, the lab MulBackward0 #2.",
+        "Your engine takes MulBackward0 #2 here, the lab AddBackward0.",
+    ]
+
+    def deliver(node, g, deps, buffers, ready):
+        if node is not None:
+            buffers[node] = g
+            deps[node] -= 1
+            if deps[node] == 0:
+                ready.append(node)
+
+    assert (
+        beside_each(lab.step(deliver, beside="deliver"))[-1][2]
+        == "a.grad is 54 in your engine, and 144 in the lab."
+    )
+
+
+def test_a_piece_in_the_stepper_that_fails_never_ends_or_is_still_open(folder):
+    def still_open(name, operands, data):
+        """Nothing yet."""
+        ...
+
+    def fails(ready):
+        return ready.pop(7)
+
+    def endless(root):
+        while True: pass  # fmt: skip  # noqa: E701
+
+    def nowhere(root):
+        return {}
+
+    for function, step, kind, line, end in (
+        (still_open, "record", "node", "...", "Your engine ended with AttributeError"),
+        (
+            fails,
+            "pop",
+            "pop",
+            "return ready.pop(7)",
+            "Your engine ended with IndexError: pop index out of range",
+        ),
+        (
+            endless,
+            "count",
+            "counts",
+            "while True: pass  # fmt: skip  # noqa: E701",
+            "Stopped after 1,000,000 instructions in one line",
+        ),
+        (nowhere, "count", "seed", "return {}", "Your engine ended with KeyError"),
+    ):
+        steps = beside_each(lab.step(function, beside=step))
+        first = next(k for k, (_, _, sentence, _) in enumerate(steps) if sentence.startswith(end))
+        assert (steps[first][0], steps[first][1]) == (kind, line) or step == "count"
+        assert all(
+            at == line and sentence.startswith(end) and not now for _, at, sentence, now in steps[first:]
+        )
+
+
 def test_the_hidden_pass_leaves_the_students_recording_alone():
     with lab.record() as trace:
         x = torch.tensor(2.0, requires_grad=True)
         (x * x).backward()
     steps = len(trace)
     lab.step_code(own_engine.backward, beside="accumulate")
+    lab.step(own_engine.backward, beside="accumulate")
     assert len(trace) == steps
     assert "4" in str(lab.why(x))

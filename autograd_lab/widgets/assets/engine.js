@@ -24,7 +24,7 @@ export function engineRows(parts) {
 export function functionAt(lines, row) {
   // the first row of a page is a heading
   for (let name; ; row--) {
-    const [number, text] = lines[row], file = /^# ([^,]+)/.exec(!number && text);
+    const [number, text] = lines[row], file = /^# ([^,:]+)/.exec(!number && text);
     if (file) return `${name} in ${file[1]}`;
     name ??= /^def (\w+)/.exec(number && text)?.[1];
   }

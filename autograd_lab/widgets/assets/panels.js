@@ -105,7 +105,7 @@ export class Panels {
     this.zoom = new Zoom();
     this.picked = new Picked(this);
     this.elsewhere = h("div", { class: "agl-elsewhere", hidden: "" });
-    this.view = "program";
+    this.view = this.film.yours ? "yours" : "program";
     this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Code" }));
     this.tabs = this.film.engine && this.makeTabs();
     this.rule = h("div", focusable({ class: "agl-rule", tabindex: "0", role: "region", "aria-label": "Rule of the current node" }));
@@ -114,7 +114,7 @@ export class Panels {
     const table = h("table", { "aria-label": "Leaf tensors" }, h("thead", {}, h("tr", {},
       ...["tensor", "value", ".grad", "requires a gradient", "is leaf", "retains grad"].map((t) => h("th", { scope: "col" }, t)))), this.leaves);
     this.leafpane = h("div", focusable({ class: "agl-leaves", tabindex: "0", role: "region", "aria-label": "Leaf table" }), table);
-    this.root = h("div", { class: "agl-side" }, h("div", { class: "agl-col" }, this.code, this.rule), h("div", { class: "agl-col" }, this.engine, this.leafpane));
+    this.root = h("div", { class: "agl-side", "data-view": this.film.yours && "engine" }, h("div", { class: "agl-col" }, this.code, this.rule), h("div", { class: "agl-col" }, this.engine, this.leafpane));
     this.root.addEventListener("click", (e) => this.open(e));
     this.root.addEventListener("pointermove", tellNumber);
     this.rule.addEventListener("scroll", () => { this.scrolled = true; });
@@ -149,7 +149,7 @@ export class Panels {
     this.engine.hidden = !level.has("queue");
     this.leafpane.hidden = simple && !editor.inputs.size;
     if (this.tabs) this.tabs.hidden = !level.has("queue");
-    if (!level.has("queue") && this.view === "engine") this.look("program");
+    if (!level.has("queue") && this.view !== "program") this.look("program");
     this.engineWas = this.ruleWas = null;
   }
 
@@ -176,33 +176,34 @@ export class Panels {
     this.where = h("span", { class: "agl-where" });
     return h("div", { class: "agl-listings", role: "group", "aria-label": "Which code" },
       tab("program", "your code", "The line of your program that runs, or that made the node at work"),
-      tab("engine", "engine", "The engine's source as it runs"), this.where, this.variables);
+      tab("engine", "engine", "The engine's source as it runs"), this.film.yours ? tab("yours", "your engine", "Your pieces of an engine, on the same numbers") : "", this.where, this.variables);
   }
 
   look(view) {
     this.view = view;
     for (const tab of this.tabs.querySelectorAll("button")) tab.setAttribute("aria-pressed", String(tab.dataset.view === view));
-    this.root.setAttribute("data-view", view);
+    this.root.setAttribute("data-view", view === "yours" ? "engine" : view);
     this.measure();
     this.showCode(this.phase);
   }
 
   /** What the engine's variables hold: as far as the ready queue may be seen. */
-  showVariables(p, sentence) {
-    const held = p.name === "backward" && this.stage.quiz.hidesQueue ? [] : written(this.film, this.stage.k, p.name);
+  showVariables(p, sentence, own) {
+    const held = own ?? (p.name === "backward" && this.stage.quiz.hidesQueue ? [] : written(this.film, this.stage.k, p.name));
     this.variables.replaceChildren(...(sentence ? [h("p", {}, sentence)] : []),
-      ...held.map(([name, text]) => h("code", { class: BRIEF_VARIABLES.includes(name) ? "agl-brief" : "" }, h("b", {}, name), ` = ${text}`)));
+      ...held.map(([name, text]) => h("code", { class: own || BRIEF_VARIABLES.includes(name) ? "agl-brief" : "" }, h("b", {}, name), ` = ${text}`)));
     if (!this.variables.firstChild) this.variables.textContent = p.name === "backward" ? "" : "runs at the next operation";
   }
 
   showCode(p) {
-    const film = this.film, k = this.stage.k, node = film.nodes[film.focus[k]], engine = this.view === "engine" && film.engine;
-    let line = at(film.line, k);
+    const film = this.film, k = this.stage.k, node = film.nodes[film.focus[k]], yours = this.view === "yours" && film.yours, engine = yours || (this.view === "engine" && film.engine);
+    let line = at(film.line, k), earlier; // the line of one's own engine that has run before
     if (engine) {
-      const [page, row, sentence] = place(film, k, p.name);
-      line = [-1 - page, row === undefined ? undefined : row + 1];
-      this.showVariables(p, sentence);
-      this.code.toggleAttribute("data-idle", row === undefined && sentence !== undefined); // other code than this ran
+      const [page, row, sentence, held, now] = yours ? yours.steps[k] : place(film, k, p.name);
+      line = [-1 - page, row == null || now === 0 ? undefined : row + 1];
+      if (now === 0 && row !== null) earlier = row + 1;
+      this.showVariables(p, sentence, held);
+      this.code.toggleAttribute("data-idle", row == null && sentence !== undefined); // other code than this ran
     }
     const source = line ? line[0] : Math.max(this.shownSource ?? 0, 0), listing = engine ? engine.pages[-1 - source] : film.sources[source];
     if (source !== this.shownSource && listing) {
@@ -221,7 +222,7 @@ export class Panels {
     }
     if (this.tabs) this.where.textContent = this.where.title = engine && line[1] ? functionAt(this.lines, line[1] - 1) : "";
     const lit = line && this.rows?.get(line[1]);
-    const made = p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
+    const made = earlier ? this.rows.get(earlier) : p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
     const other = !engine && p.name === "backward" && node?.src && node.src[0] !== source ? node.src : null, beside = String(other);
     if (lit === this.lit && made === this.made && beside === this.beside) return;
     [this.beside, this.other] = [beside, other];

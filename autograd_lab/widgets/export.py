@@ -115,7 +115,9 @@ def traits(stepper: OnPage) -> dict[str, Any]:
     own = set(stepper.traits(sync=True)) - set(AnyWidget.class_traits(sync=True))
     kept = {
         name: getattr(stepper, name)
-        for name in sorted(own - {"_esm", "_css", "_anywidget_id", "_can_measure", "_measure", "_measured"})
+        for name in sorted(
+            own - {"_esm", "_css", "_anywidget_id", "_can_measure", "_change", "_measure", "_measured"}
+        )
     }
     return kept | {"_kernel": False}
 

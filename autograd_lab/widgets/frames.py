@@ -105,6 +105,84 @@ class Table:
             self.items.append(item)
         return number
 
+    def at(self, place: int) -> None:
+        """What is added from now on belongs to this place of the film: a step, or -1 minus a node."""
+
+    def again(self, number: int) -> None:
+        """The item of this number is meant once more, and known to the caller."""
+
+
+class Numbers:
+    """The numbers that a film's tables gave, place by place. The film of another run gives them again, so that the two differ little."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Noted] = {}
+
+    def table(self, name: str) -> Table:
+        """The table of a film: of the first it is noted what it gives, the others give the same as far as they can."""
+        if name in self.tables:
+            return Following(self.tables[name])
+        self.tables[name] = Noted()
+        return self.tables[name]
+
+
+class Noted(Table):
+    """A table whose numbers are noted, by their places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: dict[int, list[int]] = {}
+        self.at(0)
+
+    def at(self, place: int) -> None:
+        """What is added from now on belongs to this place."""
+        self._here = self.given.setdefault(place, [])
+
+    def add(self, item: Any, key: Any = None) -> int:
+        """The number of `item`."""
+        number = super().add(item, key)
+        self._here.append(number)
+        return number
+
+    def again(self, number: int) -> None:
+        """Note it once more."""
+        self._here.append(number)
+
+
+class Following(Table):
+    """A table that gives the numbers which another one gave at the same places. What is equal has one number here, too."""
+
+    def __init__(self, other: Noted) -> None:
+        super().__init__()
+        self.items = [""] * len(other.items)  # where it stays so, nobody refers to it
+        self._free = [True] * len(other.items)
+        self._given = other.given
+        self.at(0)
+
+    def at(self, place: int) -> None:
+        """What is added from now on belongs to this place."""
+        self._wanted = iter(self._given.get(place, ()))
+
+    def add(self, item: Any, key: Any = None) -> int:
+        """The number of `item`."""
+        key = item if key is None else key
+        wanted = next(self._wanted, None)
+        number = self._index.get(key)
+        if number is not None:
+            return number
+        if wanted is not None and self._free[wanted]:
+            self._free[wanted] = False
+            self.items[wanted] = item
+        else:
+            wanted = len(self.items)
+            self.items.append(item)
+        self._index[key] = wanted
+        return wanted
+
+    def again(self, number: int) -> None:
+        """Go on to the next number."""
+        next(self._wanted, None)
+
 
 @dataclass
 class Unit:
@@ -153,26 +231,26 @@ class Pass:
 class Film:
     """Builds the document; `document()` is the result."""
 
-    def __init__(self, trace: Trace, most: int | None = None) -> None:
+    def __init__(self, trace: Trace, most: int | None = None, numbers: Numbers | None = None) -> None:
         self.trace = trace
         self.most = most
         self.narrator = Narrator(trace)
-        self.strings = Table()
-        self.values = Table()
+        self.strings, self.values, self.states = (
+            Table() if numbers is None else numbers.table(name) for name in ("strings", "values", "states")
+        )
         self.units: list[Unit] = []
         self.home: dict[int, int] = {}  # tensor -> the unit that shows it now
         self.homes: dict[int, list[int]] = {}  # tensor -> all units that have shown it, in turn
         self.place: dict[int, int] = {}  # node -> its unit
         self.forward: list[Line] = []
         self.backward: list[Line] = []
-        self.states = Table()
         self.tensor_lines: dict[int, list[int]] = {}
         self.node_lines: dict[int, list[int]] = {}
         self.edge_lines: dict[tuple[int, int], list[int]] = {}
         self.panels: dict[int, list[int]] = {}
         self.cut: dict[int, str] = {}  # tensors computed or copied without history, and why
         self._value_ids: dict[int, int] = {}
-        self._sizes: list[float] = []  # of each value the largest of its numbers
+        self._sizes: dict[int, float] = {}  # of each value the largest of its numbers
         self._joined: set[int] = set()  # nodes whose edges are drawn
         self.passes: list[Pass] = []
         self.running = 0  # passes that run now, one within the other
@@ -194,12 +272,14 @@ class Film:
         line: list[Any] = []
         phase = self.phase
         queue: list[list[int]] = [[] for _ in range(1 + _SHOWN)]
+        queued: list[int] = []
         waiting: list[Any] = []
         grad_mode: list[Any] = []
         partly: dict[int, None] = {}
         engine = EngineLines(trace) if engine_source.ran(trace) else None
         sums: dict[int, list[int]] = {}
         for k, event in enumerate(trace.events, 1):
+            self._at(k)
             changed = state.advance()
             self._grow(event, k)
             self.marks.add(state, k)
@@ -227,7 +307,10 @@ class Film:
                         partly[n] = None
                     else:
                         partly.pop(n, None)
-            _keep_each(queue, k, [len(state.queue), *state.queue[:_SHOWN]])
+            ready = [len(state.queue), *state.queue[:_SHOWN]]
+            if ready != queued:
+                _keep_each(queue, k, ready)
+                queued = ready
             if engine is not None:
                 engine.add(self, state, k)
             if moved or not waiting:
@@ -254,7 +337,9 @@ class Film:
             "captions": CAPTIONS,
             "g": trace.names.gradient,
         }
-        doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
+        doc |= self._tensors() | self._nodes()
+        self._at(-1 - len(trace.nodes))
+        doc |= self._geometry() | {"details": details(self)}
         if engine is not None:
             engine.put(doc, trace)
         doc |= self._magnitudes(doc)
@@ -262,6 +347,10 @@ class Film:
         return doc
 
     # Words and numbers.
+
+    def _at(self, place: int) -> None:
+        for table in (self.strings, self.values, self.states):
+            table.at(place)
 
     def _say(self, k: int) -> list[int]:
         return [self.strings.add(part) for part in self.narrator.phrase(k)]
@@ -279,6 +368,8 @@ class Film:
         known = self._value_ids.get(v)
         if known is None:
             known = self._value_ids[v] = self._new_value(v)
+        else:
+            self.values.again(known)
         return known
 
     def _new_value(self, v: int) -> int:
@@ -298,8 +389,8 @@ class Film:
         return self._counted(self.values.add(item, repr(item)), record)
 
     def _counted(self, number: int, record: Record) -> int:
-        if number == len(self._sizes):
-            self._sizes.append(largest(record))
+        if number not in self._sizes:
+            self._sizes[number] = largest(record)
         return number
 
     def _magnitudes(self, doc: Record) -> Record:
@@ -311,7 +402,7 @@ class Film:
         }
         powers = [log10(self._sizes[v]) for v in sent if v >= 0 and 0 < self._sizes[v] < inf]
         if not powers:
-            return {"levels": [0] * len(self._sizes), "scale": []}
+            return {"levels": [0] * len(self.values.items), "scale": []}
         low, high = floor(round(min(powers), 6)), ceil(round(max(powers), 6))
         missing = max(4 - (high - low), 0)  # what differs little must not look very different
         low, high = low - (missing + 1) // 2, high + missing // 2
@@ -322,7 +413,8 @@ class Film:
             part = (log10(size) - low) / (high - low) if size else 0.0
             return min(max(floor(LEVELS * part + 0.5), 0), LEVELS) if size else -1
 
-        return {"levels": [level(size) for size in self._sizes], "scale": [low, high]}
+        sizes = (self._sizes.get(v, 0.0) for v in range(len(self.values.items)))
+        return {"levels": [level(size) for size in sizes], "scale": [low, high]}
 
     def label(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, int]:
         """Values with what hooks made of them, as [text, value of its strip]."""
@@ -573,6 +665,7 @@ class Film:
     def _nodes(self) -> Record:
         rows = []
         for n, node in enumerate(self.trace.nodes):
+            self._at(-1 - n)
             math, numbers = rules.forward(self.trace, n)
             saved = []
             for name, t, *version in node.get("saved") or []:
@@ -963,6 +1056,8 @@ class EngineLines:
         self.deps: list[list[int]] = [[] for _ in range(1 + _SHOWN_BESIDE)]
         self.left: list[list[int]] = [[] for _ in range(_SHOWN_BESIDE)]
         self.held: list[list[int]] = [[] for _ in range(1 + _SHOWN_BESIDE)]
+        self.waiting: tuple[int, list[tuple[int, int]]] | None = None  # what `deps` and `left` say last
+        self.holding: list[int] = []  # and `held`
         self.lies: dict[int, list[Any]] = {}
         self.told: dict[int, list[int]] = {}
         self.made: dict[int, list[Any]] = {}
@@ -979,10 +1074,15 @@ class EngineLines:
             held = engine_source.BY_MARK[mark](state.trace, e)
             self.made[k] = [film.held(name, x) for name, x in held.items()]
         _keep(self.hand, k, -1 if state.active is None else state.active)
-        waiting = dict(islice(state.deps.items(), _SHOWN_BESIDE))
-        _keep_each(self.deps, k, [len(state.deps), *waiting])
-        _keep_each(self.left, k, list(waiting.values()))
-        _keep_each(self.held, k, [len(state.buffers), *islice(state.buffers, _SHOWN_BESIDE)])
+        waiting = list(islice(state.deps.items(), _SHOWN_BESIDE))
+        if ((count := len(state.deps)), waiting) != self.waiting:
+            self.waiting = count, waiting
+            _keep_each(self.deps, k, [count, *(n for n, _ in waiting)])
+            _keep_each(self.left, k, [left for _, left in waiting])
+        holding = [len(state.buffers), *islice(state.buffers, _SHOWN_BESIDE)]
+        if holding != self.holding:
+            self.holding = holding
+            _keep_each(self.held, k, holding)
         if e["k"] == "done":  # of a pass within another, which goes on with what lay there
             touched: list[int] = list(state.buffers)
         else:
@@ -1068,13 +1168,14 @@ def first(timelines: list[list[int]], k: int) -> tuple[list[int], int]:
     return states[:count], count
 
 
-def film(trace: Trace, most: int | None = None) -> Record:
+def film(trace: Trace, most: int | None = None, numbers: Numbers | None = None) -> Record:
     """The film of a trace: the document that the stepper, the static picture and the exports all draw.
 
-    most   of more boxes than so many that would be visible at first, the outermost are put into groups
+    most      of more boxes than so many that would be visible at first, the outermost are put into groups
+    numbers   of another run of the same program, or new: then it is noted there how this one counts
     """
     with collector.paused():
-        return Film(trace, most).document()
+        return Film(trace, most, numbers).document()
 
 
 def _keep(timeline: list[Any], k: int, state: Any) -> None:

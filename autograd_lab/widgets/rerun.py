@@ -35,7 +35,7 @@ class Rerun(traitlets.HasTraits):
             """Show another trace at this step; `more` of them are about to come."""
 
     _inputs = traitlets.List(traitlets.Dict()).tag(sync=True)
-    _edit = traitlets.Dict().tag(sync=True)
+    _edit = traitlets.Dict().tag(sync=True, echo_update=False)  # a page need not hear again what it asked
     _edit_answer = traitlets.Dict().tag(sync=True)
     _kernel = traitlets.Bool(True, help="whether somebody answers; an export says no").tag(sync=True)
     _stops = traitlets.Dict(help="of each input that is one number: where its slider stops")

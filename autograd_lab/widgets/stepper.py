@@ -7,6 +7,7 @@ without widgets and for nbval, which compares them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
@@ -22,14 +23,18 @@ from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
 
 from . import levels, opening, still
-from .frames import film
+from .frames import Numbers, film
 from .front import packed, style
 from .pictures import Pictures
 from .quiz import Quiz
 from .rerun import Rerun
 from .runs import Run
 from .shown import Shown
-from .wire import encode
+from .wire import difference, encode
+
+
+def _kinds(trace: Trace) -> list[str]:
+    return [event["k"] for event in trace.events]
 
 
 class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
@@ -43,8 +48,13 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     _esm = packed(without=("compare.js", "static.js"))
     _css = style()
     _film = traitlets.Unicode().tag(sync=True)
+    _change = traitlets.Unicode(help="how what is shown differs from `_film`: see wire.difference").tag(
+        sync=True
+    )
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     _whole_film: Record | None = None
+    _film_sent: Record | None = None  # the film that `_film` is
+    _numbers: Numbers | None = None  # of that film, if others may follow
     by = traitlets.Enum(["event", "node", "iteration"], "event", help="what Step and Play move by").tag(
         sync=True
     )
@@ -72,7 +82,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         awaited = opening.is_awaited()
         first = opening.beginning(trace) if awaited and not predict and mode == "watch" else None
         if first is None:
-            self._whole_film = self._film_of(trace)
+            self._film_sent = self.film
             shown = {"_film": encode(self.film), "_still": still.key(still.text(trace, ""))}
         else:
             self.is_complete = False
@@ -96,7 +106,9 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         return self._whole_film
 
     def _film_of(self, trace: Trace) -> Record:
-        return film(trace)
+        if self.run is not None and self._numbers is None:
+            self._numbers = Numbers()
+        return film(trace, numbers=self._numbers)
 
     # JupyterLab delivers a page's messages while a cell runs, in a thread of their own: they wait for what is being sent.
 
@@ -117,7 +129,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             if not self.is_complete:
                 self.is_complete = True
                 with self.hold_sync():
-                    self._film = encode(self.film)
+                    self._send_film()
                     self.position = min(self.position, len(self.trace))
                     self._still = still.key(still.text(self.trace, ""))
                     if self.run is not None:
@@ -127,13 +139,26 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     def before_keeping(self) -> None:
         """Include everything, for pages without a kernel to send it later."""
         self.complete()
+        if self._change:
+            with self.hold_sync():
+                self._send_film()
+
+    def _send_film(self) -> None:
+        """Send the whole film."""
+        self._film_sent, self._film, self._change = self.film, encode(self.film), ""
 
     def _show_trace(self, trace: Trace, position: int, more: bool) -> None:
         with self.hold_sync():  # so that the browser never combines a film with another film's step
+            follows = self._film_sent is not None and _kinds(trace) == _kinds(self.trace)
             self.is_complete = True
             self.trace = trace
             self._whole_film = None
-            self._film = encode(self.film)
+            if follows:
+                parts = difference(self._film_sent or {}, self.film)
+                self._change = json.dumps(parts, separators=(",", ":"), allow_nan=False, check_circular=False)
+            else:
+                self._numbers = None
+                self._send_film()
             self.position = position
             if more:
                 self._quiz = ""  # the next trace comes sooner without the questions of this one

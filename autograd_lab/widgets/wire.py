@@ -13,6 +13,13 @@ triple that begins with its kind:
     ["/", P, Q]              lists: their lengths, and what is in them, one after the other
     ["#", [key, ...], [P]]   records with the same keys: one packed column for each
     ["@", {key: P}]          one record
+
+A film of which the reader has another, as when a slider moves, travels as the difference to that one (`difference`, and `changed` here
+and in wire.js). It is packed, too, and what is packed in it may also begin with
+
+    ["&", {key: D}]          the record it was, but for these parts; a D is such a difference, or packed
+    ["~", n, [i, ...], [D, ...], P]  the first n of the list it was, but for these items, and perhaps more after them
+    ["<", [x, ...]]          texts: a number is one of the list it was, -1 - n the next n of it after the last one taken
 """
 
 from __future__ import annotations
@@ -62,6 +69,72 @@ def pack(x: Any) -> list[Any]:
     if x[0] is None and all(y is None for y in x):
         return ["*", len(x), None]
     return ["=", x]
+
+
+def difference(old: Any, new: Any) -> list[Any]:
+    """How `new` differs from `old`, in the form described above; both are plain data."""
+    kind = type(new)
+    if kind is not type(old):
+        return pack(new)
+    if kind is dict and old.keys() == new.keys():
+        return ["&", {str(key): difference(old[key], x) for key, x in new.items() if x != old[key]}]
+    if kind not in (list, tuple) or not old or not new:
+        return pack(new)
+    if type(new[0]) is str and len(new) >= _SMALL and set(map(type, new)) == {str}:
+        return _from_texts(old, new)
+    places = [i for i, (x, y) in enumerate(zip(old, new, strict=False)) if x != y]
+    if 2 * len(places) > len(new) and type(new[places[0]]) is not dict:
+        return pack(new)  # in columns
+    kept = min(len(old), len(new))
+    if kept < 2 * _SMALL and all(type(new[i]) not in (dict, list, tuple) for i in places):
+        return pack(new)
+    found = ["~", kept, places, [difference(old[i], new[i]) for i in places]]
+    return [*found, pack(new[kept:])] if len(new) > kept else found
+
+
+def _from_texts(old: Any, new: Any) -> list[Any]:
+    known = {text: i for i, text in enumerate(old) if type(text) is str}
+    found: list[Any] = []
+    last = -2  # the place of the text taken last
+    for text in new:
+        i = known.get(text)
+        if i is None:
+            found.append(text)
+        elif i == last + 1:
+            if found and type(found[-1]) is int and found[-1] < 0:
+                found[-1] -= 1
+            else:
+                found.append(-2)
+        else:
+            found.append(i)
+        last = last if i is None else i
+    return ["<", found]
+
+
+def changed(old: Any, found: list[Any]) -> Any:
+    """What `new` was for `difference(old, new)`; `old` stays as it is, and is part of the result where that is the same."""
+    kind, a = found[:2]
+    if kind == "&":
+        return {key: changed(old[key], a[str(key)]) if str(key) in a else x for key, x in old.items()}
+    if kind == "~":
+        items = list(old[:a])
+        for i, one in zip(found[2], found[3], strict=True):
+            items[i] = changed(old[i], one)
+        return items + [x for more in found[4:] for x in unpack(more)]
+    if kind != "<":
+        return unpack(found)
+    texts: list[str] = []
+    last = -2
+    for one in a:
+        if type(one) is str:
+            texts.append(one)
+        elif one >= 0:
+            texts.append(old[one])
+            last = one
+        else:
+            texts += old[last + 1 : last - one]
+            last -= 1 + one
+    return texts
 
 
 def _integers(x: Any) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import samples
+from film_on_page import film_on_page
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -154,9 +155,9 @@ def test_an_input_of_a_long_run_can_be_changed(page: Shell):
     assert not s.is_complete
     page.end_cell()
     assert [one["name"] for one in s._inputs] == ["x"]
-    before = s._film
+    before = film_on_page(s)
     s.edit("x", 3.0)
-    assert s._film != before
+    assert film_on_page(s) != before
     assert isinstance(s, Stepper)
 
 

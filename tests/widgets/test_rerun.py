@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import samples
+from film_on_page import film_on_page
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -20,17 +21,17 @@ def leaf(x):
 def test_another_value_at_the_same_place():
     x = leaf(2.0)
     s = lab.step(square, x).goto(9)
-    before = s._film, repr(s)
+    before = film_on_page(s), repr(s)
     assert s.edit("x", 5.0) is s
     assert (s.position, repr(s)) == (9, before[1])
-    assert s._film != before[0]
+    assert film_on_page(s) != before[0]
     assert s.last().state.tensors[0].grad is not None
     assert "x.grad was None and is now 90." in s.to_text()
     assert x.grad.item() == 36  # the user's own tensor keeps what the first run gave it
     assert x.item() == 2
     assert s.inputs["x"].item() == 5
     s.reset()
-    assert s._film == before[0]
+    assert film_on_page(s) == before[0]
 
 
 def test_the_line_of_the_call_stays():
@@ -53,7 +54,7 @@ def test_texts_lists_and_tensors():
 
 def test_what_does_not_fit_changes_nothing():
     s = lab.step(lambda w: (w * w).sum(), leaf([1.0, 2.0])).goto(4)
-    film = s._film
+    film = film_on_page(s)
     for value, message in [
         ("abc", "Write a number, please.* w stays as it is"),
         ("3", r"w has shape \[2\]: write all its numbers, like \[1, 2\]. It stays as it is"),
@@ -66,7 +67,7 @@ def test_what_does_not_fit_changes_nothing():
             s.edit("w", value)
     with pytest.raises(ValueError, match="there is no input 'v': the function's inputs are w"):
         s.edit("v", 1)
-    assert (s._film, s.position) == (film, 4)
+    assert (film_on_page(s), s.position) == (film, 4)
     for number in leaf(2.0), 2.0:
         with pytest.raises(ValueError, match=r"write 0.5 with a point. x stays as it is"):
             lab.step(lambda x, w: x * w, number, leaf(3.0)).edit("x", "0,5")
@@ -81,13 +82,13 @@ def test_what_the_function_raises_is_passed_on():
         return x * 2
 
     s = lab.step(picky, leaf(2.0))
-    film = s._film
+    film = film_on_page(s)
     with pytest.raises(KeyError):
         s.edit("x", -1)
-    assert s._film == film
+    assert film_on_page(s) == film
     s._edit = {"n": 1, "name": "x", "text": "-1"}
     assert s._edit_answer == {"n": 1, "error": "With this value the function raises KeyError: 'negative'"}
-    assert s._film == film
+    assert film_on_page(s) == film
     assert s.inputs["x"].item() == 2
 
 
@@ -181,14 +182,14 @@ def test_times_are_measured_when_the_page_asks_and_kept_nowhere():
         return (x.exp() * x).sum()
 
     s = lab.step(fn, torch.ones(2, requires_grad=True))
-    before = s.to_text(), s.trace.to_json(), s._film
+    before = s.to_text(), s.trace.to_json(), film_on_page(s)
     assert s._can_measure
     assert s._measured == {}
     s._measure = 1
     assert s._measured["n"] == 1
     assert len(s._measured["times"]) == len(s.trace.nodes)
     assert all(forward >= 0 < backward for _, forward, backward in s._measured["times"])
-    assert (s.to_text(), s.trace.to_json(), s._film) == before
+    assert (s.to_text(), s.trace.to_json(), film_on_page(s)) == before
     assert not {"_measured", "_measure"} & set(traits(s))
     assert not lab.step(s.trace)._can_measure
 

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from each import each
+from film_on_page import film_on_page
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -87,10 +88,10 @@ def test_a_value_at_which_the_function_fails_keeps_the_last_picture():
         return 1 / x if x.item() else 1 // 0
 
     s = lab.step(inverse, leaf(1.0))
-    film, inputs = s._film, s._inputs
+    film, inputs = film_on_page(s), s._inputs
     s._edit = {"n": 1, "name": "x", "text": "0", "k": 4, "more": True, "h": 1e-3}
     assert s._edit_answer["error"].startswith("With this value the function raises ZeroDivisionError: ")
-    assert (s._film, s._inputs) == (film, inputs)
+    assert (film_on_page(s), s._inputs) == (film, inputs)
 
 
 def test_the_quotient_beside_the_gradient():
@@ -178,14 +179,14 @@ def test_measuring_leaves_no_trace(capsys):
     torch.manual_seed(0)
     s = lab.step(noisy, leaf(2.0))
     torch.rand(3)  # what the program draws meanwhile
-    before = w.grad.item(), torch.get_rng_state().tolist(), s._film
+    before = w.grad.item(), torch.get_rng_state().tolist(), film_on_page(s)
     capsys.readouterr()
     assert abs(s.nudge("x", 1e-3)["difference"]) < 1e-9
     assert capsys.readouterr().out == ""
     assert calls == [True] * 3
-    assert (w.grad.item(), torch.get_rng_state().tolist(), s._film) == before
+    assert (w.grad.item(), torch.get_rng_state().tolist(), film_on_page(s)) == before
     s.edit("x", 2.0)
-    assert s._film == before[2]  # with other numbers it would be another
+    assert film_on_page(s) == before[2]  # with other numbers it would be another
     assert torch.get_rng_state().tolist() == before[1]
 
 

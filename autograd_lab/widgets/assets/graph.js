@@ -114,7 +114,7 @@ export class Graph {
   take(film) {
     const was = this.film, scale = was.scale.join(), room = film.units.map((unit, u) => fits(unit, was.units[u])), grown = room.includes(false) || film.backward.some(({ w }, i) => w > was.backward[i].w);
     film.units = film.units.map((unit, u) => (room[u] ? was.units[u] : unit));
-    film.backward.forEach((line, i) => { line.w = Math.max(line.w, was.backward[i].w); });
+    film.backward = film.backward.map((line, i) => (line.w < was.backward[i].w ? { ...line, w: was.backward[i].w } : line));
     Object.assign(was, film);
     Object.assign(this, { census: new Census(was), changes: changes(was) });
     for (const line of this.things.backward) line.sums = null;

@@ -16,7 +16,7 @@ import { Presenter } from "./presenter.js";
 import { Slider } from "./slider.js";
 import { showStatic } from "./static.js";
 import { Table } from "./table.js";
-import { decode } from "./wire.js";
+import { changed, decode } from "./wire.js";
 
 const LEAST_SEEN = 60; // of the picture, in pixels: with less in view it does not matter what that is
 const SPEEDS = [["0.5", "0.5\u00d7"], ["1", "1\u00d7"], ["2", "2\u00d7"], ["4", "4\u00d7"], ["10", "10\u00d7"]];
@@ -341,6 +341,26 @@ class Stage {
   }
 }
 
+const FILM = ["_film", "_change"]; // what the kernel sends of it
+
+/** The film of a model: one that came whole, and how the one that is shown differs from it. */
+class Whole {
+  constructor(model) { this.model = model; }
+
+  /** Null if it is the one that was asked for last, or has become another meanwhile. */
+  async film() {
+    const [text, change] = FILM.map((name) => this.model.get(name) ?? ""), now = () => FILM.every((name, i) => (this.model.get(name) ?? "") === [text, change][i]);
+    if (this.text === text && this.change === change) return null;
+    if (this.text !== text) {
+      const base = await decode(text);
+      if (!now()) return null;
+      Object.assign(this, { base, text });
+    }
+    this.change = change;
+    return change ? changed(this.base, JSON.parse(change)) : { ...this.base }; // a stage writes into its film
+  }
+}
+
 export default {
   async render({ model, el }) {
     const showStill = hideStill(el, model);
@@ -352,11 +372,14 @@ export default {
       const close = await showStatic(model, el);
       return () => { close(); showStill(); };
     }
+    const whole = new Whole(model);
+    let film;
+    while (!film) film = await whole.film();
     if (model.get("_poll")) {
-      const film = await decode(model.get("_film")), room = new Room(model, el, await decode(model.get("_poll")), (place) => new Stage(model, place, film));
+      const room = new Room(model, el, await decode(model.get("_poll")), (place) => new Stage(model, place, film));
       return () => { room.close(); showStill(); };
     }
-    const film = await decode(model.get("_film")), slider = new Slider(model);
+    const slider = new Slider(model);
     let stage = new Stage(model, el, film, slider);
     slider.put = (film) => { // an input was changed, or the rest of the film came: another film, at the same place
       const old = stage.film, { coming, steps } = old;
@@ -367,13 +390,18 @@ export default {
       if (!coming) slider.turned(steps, film.steps);
       stage.resume(before);
     };
-    const replace = async () => {
-      const text = model.get("_film"), film = await decode(text);
-      if (text === model.get("_film")) slider.put(film); // else a newer one comes
+    let due; // the picture of the next frame: the newest film, after the kernel was asked for the one that follows
+    const replace = () => {
+      due ??= requestAnimationFrame(async () => {
+        due = null;
+        const film = await whole.film();
+        if (film) slider.put(film); // else it is shown, or a newer one comes
+      });
     };
-    model.on("change:_film", replace);
+    for (const name of FILM) model.on(`change:${name}`, replace);
     return () => {
-      model.off("change:_film", replace);
+      cancelAnimationFrame(due);
+      for (const name of FILM) model.off(`change:${name}`, replace);
       slider.close();
       stage.close();
       showStill();

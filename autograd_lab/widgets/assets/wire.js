@@ -31,6 +31,30 @@ export function unpack([kind, a, b]) {
   throw new Error(`The stepper cannot read this film: it is packed as ${JSON.stringify(kind)}. Run the cell again.`);
 }
 
+/** What `new` was for `difference(old, new)` of wire.py; `old` stays as it is, and is part of the result where that is the same. */
+export function changed(old, packed) {
+  const [kind, a] = packed;
+  if (kind === "&") {
+    const record = { ...old };
+    for (const [key, part] of Object.entries(a)) record[key] = changed(old[key], part);
+    return record;
+  }
+  if (kind === "~") {
+    const [, , places, parts, more] = packed, list = old.slice(0, a);
+    if (more) list.push(...unpack(more));
+    places.forEach((i, j) => { list[i] = changed(old[i], parts[j]); });
+    return list;
+  }
+  if (kind !== "<") return unpack(packed);
+  const texts = [];
+  let next = -1; // the place after the text taken last
+  for (const one of a) {
+    if (typeof one === "string") texts.push(one);
+    else if (one >= 0) { texts.push(old[one]); next = one + 1; } else { texts.push(...old.slice(next, next - one - 1)); next += -1 - one; }
+  }
+  return texts;
+}
+
 /** The document that `encode` of wire.py was given; the browser itself inflates it. */
 export async function decode(text) {
   const letters = atob(text), bytes = new Uint8Array(letters.length);

@@ -1,0 +1,224 @@
+"""What a slider sends: how the film of a run differs from the one that the page has. It gives the page the film that would be sent whole."""
+
+import json
+import random
+import shutil
+import subprocess
+
+import pytest
+from each import each
+from film_on_page import as_sent, film_on_page
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.widgets import frames
+from autograd_lab.widgets.frames import Film, Numbers
+from autograd_lab.widgets.front import ASSETS
+from autograd_lab.widgets.wire import changed, decode, difference
+
+NODE = shutil.which("node")
+VALUES = (0.7, 0.71, 0.0, -0.0, -0.4, -2.0, 1.0, 3.5, 1e-9, 1e30, float("nan"), float("inf"), float("-inf"))
+
+
+def leaf(x):
+    return torch.tensor(x, requires_grad=True, dtype=torch.float64)
+
+
+def program(seed):
+    """A function of one number: its path depends on the number, some gradients end on the way, some come twice."""
+    draw = random.Random(seed)
+    lines = [draw.choice(list(LINES)) for _ in range(draw.randint(2, 7))]
+
+    def f(x):
+        y = x * 1.5
+        for line in lines:
+            y = LINES[line](x, y)
+        return y.sum() if y.ndim else y
+
+    return f
+
+
+def while_it_is_small(x, y):
+    turns = 0
+    while abs(y.item()) < 3 and turns < 4:
+        y, turns = y * 2 + 0.3, turns + 1
+    return y
+
+
+def with_a_hook(x, y):
+    y = y * 1.0
+    y.register_hook(lambda g: g.clamp(-1, 1))
+    return y
+
+
+def without_a_graph(x, y):
+    with torch.no_grad():
+        c = y * 3
+    return y + c
+
+
+LINES = {
+    "twice": lambda x, y: y * y,
+    "again": lambda x, y: y + x,
+    "bend": lambda x, y: torch.tanh(y),
+    "root": lambda x, y: torch.sqrt(y),
+    "kink": lambda x, y: torch.relu(y),
+    "inverse": lambda x, y: 1 / y,
+    "grow": lambda x, y: torch.exp(y),
+    "if": lambda x, y: y * 3 if x > 0 else -y,
+    "while": while_it_is_small,
+    "hook": with_a_hook,
+    "no_grad": without_a_graph,
+    "detach": lambda x, y: y + y.detach(),
+    "array": lambda x, y: torch.stack([y, x, y * 0]).mean(),
+    "choose": lambda x, y: torch.where(y > 1, y, y * 0.5),
+    "item": lambda x, y: y * y.item(),
+}
+
+
+# --- differences
+
+
+texts = st.lists(st.sampled_from("abcdefgh"), max_size=9)
+plain = st.recursive(
+    st.none() | st.integers(-9, 9) | st.sampled_from("pqr"),
+    lambda inner: st.lists(inner, max_size=9) | st.dictionaries(st.sampled_from("xyz"), inner) | texts,
+    max_leaves=30,
+)
+
+
+@settings(max_examples=60)
+@given(plain, plain, st.data())
+def test_a_difference_gives_the_other_document(old, new, data):
+    if isinstance(old, list) and data.draw(st.booleans()):
+        new = [*old[:3], new, *old[3:]]
+    before = as_sent(old)
+    assert changed(old, as_sent(difference(old, new))) == new
+    assert old == before
+
+
+def test_what_is_the_same_is_not_sent():
+    old = {"say": [f"sentence {i}" for i in range(200)], "rows": [{"a": i, "b": [i] * 9} for i in range(99)]}
+    new = as_sent(old)
+    new["rows"][7]["b"][4] = -1
+    new["say"].insert(5, "another")
+    assert difference(old, new) == [
+        "&",
+        {
+            "say": ["<", [0, -5, "another", -196]],
+            "rows": ["~", 99, [7], [["&", {"b": ["~", 9, [4], [["=", -1]]]}]]],
+        },
+    ]
+
+
+# --- films
+
+
+def runs(count):
+    for seed in range(count):
+        draw = random.Random(seed + 1000)
+        yield seed, [draw.choice(VALUES) for _ in range(4)]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_page_that_follows_has_the_film_of_the_run(tmp_path):
+    """Whichever way it went before; and a page in JavaScript has the same."""
+    sent, whole, kept = [], 0, 0
+
+    def check(case):
+        nonlocal whole, kept
+        seed, values = case
+        s = lab.step(program(seed), leaf(0.7))
+        for value in values:
+            film = s._film
+            try:
+                s.edit("x", value)
+            except (RuntimeError, ValueError, OverflowError):  # it ends at this value: the picture stays
+                continue
+            whole, kept = whole + (s._film != film), kept + (s._film == film)
+            assert film_on_page(s) == as_sent(s.film), value
+            if s._change:
+                sent.append([as_sent(s._film_sent), json.loads(s._change), as_sent(s.film)])
+        s.before_keeping()
+        assert not s._change
+        assert decode(s._film) == as_sent(s.film)
+
+    each(list(runs(18)), check)
+    assert min(whole, kept) > 8  # both ways were gone
+    if NODE is None:
+        pytest.skip("no Node.js found: apt-get install nodejs")
+    (tmp_path / "wire.mjs").write_text((ASSETS / "wire.js").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "sent.json").write_text(json.dumps(sent))
+    (tmp_path / "test.mjs").write_text(
+        'import { changed } from "./wire.mjs"; import { readFileSync } from "node:fs"; import { isDeepStrictEqual } from "node:util";\n'
+        'const same = JSON.parse(readFileSync("sent.json", "utf8")).map(([old, how, film]) => {\n'
+        "  const before = structuredClone(old), found = changed(old, how);\n"
+        "  return isDeepStrictEqual(found, film) && isDeepStrictEqual(old, before);\n"
+        "});\nconsole.log(JSON.stringify(same));",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True] * len(sent)
+
+
+class Ref(int):
+    """A number of a table, which knows the table."""
+
+    table: frames.Table
+
+
+def resolved(x):
+    """A film without its tables: each number replaced by what it stands for."""
+    if isinstance(x, Ref):
+        return ["ref", resolved(x.table.items[x])]
+    if isinstance(x, dict):
+        return {str(key): resolved(y) for key, y in x.items()}
+    return [resolved(y) for y in x] if isinstance(x, list | tuple) else x
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_film_that_follows_another_says_the_same(monkeypatch):
+    """It numbers its sentences, values and states otherwise than a film made anew, and is equal to it in what these numbers stand for."""
+    made = {}
+
+    def ref(table, number):
+        found = made[id(table), number] = made.get((id(table), number)) or Ref(number)
+        found.table = table
+        return found
+
+    for kind in (frames.Table, frames.Following):
+        add = kind.add
+        monkeypatch.setattr(kind, "add", lambda self, *args, add=add: ref(self, add(self, *args)))
+
+    def document(film):
+        found = film.document()
+        tables = {name: found.pop(name) for name in ("strings", "values", "states")}
+        assert max(map(len, tables.values())) < 4000
+        used = dict(zip(map(str, film.values.items), found.pop("levels"), strict=True))
+        return found, used, film
+
+    def check(case):
+        seed, values = case
+        numbers = Numbers()
+        Film(lab.step(program(seed), leaf(0.7)).trace, numbers=numbers).document()
+        for value in values:
+            try:
+                trace = lab.step(program(seed), leaf(value)).trace
+            except (RuntimeError, ValueError, OverflowError):
+                continue
+            (anew, levels, _), (other, follows, film) = (
+                document(Film(trace)),
+                document(Film(trace, numbers=numbers)),
+            )
+            assert resolved(anew) == resolved(other), value
+            assert levels.items() <= follows.items()
+            items = [str(x) for x in film.values.items if x != ""]
+            assert len(items) == len(set(items)), "what is equal has one number"
+            made.clear()
+
+    each(list(runs(10)), check)

@@ -11,7 +11,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from autograd_lab.tracing.trace import Record
+
+from .runs import is_tensor, number_in, with_number
 
 if TYPE_CHECKING:
     from .runs import Run
@@ -21,20 +25,31 @@ SIZES = tuple(float(f"1e-{k}") for k in range(1, 16))
 
 
 def quotients(run: Run, name: str, first: float | None = None, seconds: float = math.inf) -> Record:
-    """The difference quotient of the last run's function, by nudges of its input `name` (a tensor of shape ()).
+    """The difference quotient of the last run's function, by nudges of its input `name`, one number.
 
     first     a size that is measured before the others: the others only while `seconds` have not passed
     returns   "gradient": what the run added to `.grad`, or None; "h": sizes; "q": the quotient for each, None where the function
-              raises or gives no finite number; "dtype" of the input; "why": why there are none, or ""
+              raises or gives no finite number; "dtype" of the input; "plain": whether it is no tensor, and so has no gradient;
+              "why": why there are no quotients, or ""
     """  # fmt: skip
     i = run.index(name)
     x = run.now[i]
+    plain = not is_tensor(x)
+    dtype = np.asarray(x).dtype if plain else x.dtype
+    found = {"name": name, "gradient": run.gradient(i), "dtype": str(dtype).split(".")[-1], "plain": plain}
+    if isinstance(number_in(x), int):
+        return found | {
+            "h": [],
+            "q": [],
+            "why": f"{name} holds whole numbers: a small nudge needs others between them.",
+        }
 
     def after(value: float | None) -> Any:
-        return run.plainly(run.now if value is None else _moved(run, i, value))
+        return run.plainly(
+            run.now if value is None else [*run.now[:i], with_number(x, value), *run.now[i + 1 :]]
+        )
 
-    found = {"name": name, "gradient": run.gradient(i), "dtype": str(x.dtype).split(".")[-1]}
-    return measured(found, float(x.item()), after, first, seconds)
+    return measured(found, float(x if plain else x.item()), after, first, seconds)
 
 
 def measured(
@@ -51,17 +66,11 @@ def measured(
             break
         try:
             moved = _number(after(here + h))
-        except Exception:  # of the user's code: x + h may lie where it does not compute
+        except (Exception, SystemExit):  # of the user's code: x + h may lie where it does not compute
             moved = ""
         found["h"].append(h)
         found["q"].append(None if isinstance(moved, str) else _finite((moved - before) / h))
     return found
-
-
-def _moved(run: Run, i: int, value: float) -> list[Any]:
-    from autograd_lab.torchlike.creation import tensor
-
-    return [*run.now[:i], tensor(value, dtype=run.now[i].dtype), *run.now[i + 1 :]]
 
 
 def _number(result: Any) -> float | str:

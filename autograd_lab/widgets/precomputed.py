@@ -10,7 +10,10 @@ The document that travels (packed by wire.py):
 
 from __future__ import annotations
 
+import io
 import time
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from autograd_lab.tracing.trace import Record
@@ -43,7 +46,9 @@ def precomputed(run: Run, shown: Record, which: Record, room: int) -> tuple[str,
     try:
         if 3 * len(encode(shown)) > room:  # eleven runs of a film take about so much
             return "", {}, large
-        found = _run_all(run, which, begun)
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a function that would say it all 41 times
+            found = _run_all(run, which, begun)
         if found is None:
             return "", {}, f"{left_out}one run takes too long to do it {FEWER[0]} times."
         for count in FEWER:
@@ -75,7 +80,7 @@ def _run_all(run: Run, which: Record, begun: tuple[float, float]) -> list[Any] |
         try:
             trace = run.again(run.read(which["name"], f"{value_at(which['stops'], i)!r}"))
             found.append([film(trace), nudge.quotients(run, which["name"])])
-        except Exception as error:  # of the user's function: the page says it at this stop
+        except (Exception, SystemExit) as error:  # of the user's function: the page says it at this stop
             found.append(failed(error))
         if not i and (time.process_time() > begun[0] + SLOW or time.perf_counter() > begun[1] + LONG):
             return None

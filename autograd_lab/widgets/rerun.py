@@ -14,7 +14,7 @@ import traitlets
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.trace import Record
 
-from .runs import MOST_NUMBERS, Run, failed, is_leaf, is_one_number, stops, written
+from .runs import MOST_NUMBERS, Run, failed, is_one_number, is_tensor, number_in, stops, written
 
 
 class Rerun(traitlets.HasTraits):
@@ -98,8 +98,7 @@ class Rerun(traitlets.HasTraits):
         if self.run is None:
             return {}
         able = [one for one in self._inputs if "stops" in one and one["stops"]["count"]]
-        wanted = [one for one in able if self.trace.tensors[one["t"]]["requires_grad"]]
-        which = next((one for one in (wanted or able) if name in (None, one["name"])), None)
+        which = next((one for one in able if name in (None, one["name"])), None)
         if name is not None and which is None:
             has = ", ".join(one["name"] for one in able) or "none"
             raise ValueError(f"there is no slider for {name!r}: the inputs that are one number are {has}")
@@ -110,6 +109,9 @@ class Rerun(traitlets.HasTraits):
         text, where, said = precomputed(self.run, self.film, which, room)
         if not text:
             return {"_resting": said}
+        if len(able) > 1:
+            others = ", ".join(one["name"] for one in able if one is not which)
+            said = f"{said} This page moves {which['name']} alone: {others} would need a kernel.".strip()
         alone = [{**one, "stops": where} if one is which else {**one, "stops": None} for one in self._inputs]
         return {"_slides": text, "_resting": said, "_inputs": alone}
 
@@ -128,19 +130,24 @@ class Rerun(traitlets.HasTraits):
             self._list_inputs()
 
     def _list_inputs(self) -> None:
-        """What the front end offers for editing."""
-        run, found = self._need_run(), []
+        """What the front end offers for editing and sliding, first what wants a gradient; "t" of what is no tensor is -1."""
+        run = self._need_run()
+        found: list[Record] = []
         leaves = {e["t"] for e in self.trace if e["k"] == "leaf"}
         for name, given, now, first in zip(run.names, run.given, run.now, run.first, strict=True):
             t = next((t for t in sorted(leaves) if self.trace.tensors[t]["name"] == name), None)
-            if t is None or not is_leaf(given) or np.size(now.detach().numpy()) > MOST_NUMBERS:
+            if is_tensor(given):
+                if t is None or not given.is_leaf or np.size(now.detach().numpy()) > MOST_NUMBERS:
+                    continue
+            elif not (is_one_number(given) and is_one_number(now)):
                 continue
-            text, before = (written(x.tolist()) for x in (now, first))
-            found.append({"t": t, "name": name, "text": text, "changed": text != before})
+            text, before = (written(x.tolist() if hasattr(x, "tolist") else x) for x in (now, first))
+            found.append(
+                {"t": t if is_tensor(given) else -1, "name": name, "text": text, "changed": text != before}
+            )
             if is_one_number(given):
-                x = now.item()  # in as few digits as its dtype needs
-                x = x if isinstance(x, int) else float(str(now.detach().numpy()[()]))
-                found[-1]["stops"] = self._stops[name] = stops(x, self._stops.get(name))
+                found[-1]["stops"] = self._stops[name] = stops(number_in(now), self._stops.get(name))
+        found.sort(key=lambda one: not (one["t"] >= 0 and self.trace.tensors[one["t"]]["requires_grad"]))
         self._inputs = found
 
     @traitlets.observe("_measure")
@@ -180,7 +187,10 @@ class Rerun(traitlets.HasTraits):
                     answer["nudge"] = quotients(
                         run, asked["name"], asked["h"], 0.02 if asked.get("more") else 1
                     )
-            except Exception as error:  # whatever the user's function raises is shown beside the field
+            except (
+                Exception,
+                SystemExit,
+            ) as error:  # whatever the user's function raises is shown beside the field
                 answer["error"] = failed(error)
             self._edit_answer = answer
 

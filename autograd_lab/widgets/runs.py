@@ -1,7 +1,9 @@
 """A function with its inputs, to be run and recorded again with other numbers.
 
 Each run gets leaves of its own, made from the inputs' original or changed numbers, so that a new run does not
-affect the user's tensors. Every run draws the same random numbers as the first, and leaves the generator as it was.
+affect the user's tensors; arrays, lists, dicts and sets among the inputs are copied for each run. Every run draws the same random numbers
+as the first (of this package, of NumPy and of Python), and leaves the generators, and other leaves that the function uses, as they were.
+What else it changes stays changed: a list of its own grows with each run.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -25,12 +28,18 @@ if TYPE_CHECKING:
 #: Tensors of at most so many numbers can be changed in the leaf table.
 MOST_NUMBERS = 16
 
+GENERATORS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+    (random.getstate, random.setstate),
+    (np.random.get_state, np.random.set_state),
+)
+"""How the states of the generators of Python and NumPy are read and set."""
+
 
 class Run:
     """A function with its inputs, to be recorded: first with the user's own, then with changed ones."""
 
     def __init__(self, fn: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
-        from autograd_lab.torchlike import random
+        from autograd_lab.torchlike import random as own
 
         self.fn = fn
         self.names = _names(fn, len(inputs))
@@ -42,13 +51,17 @@ class Run:
         self.recorded: Trace | None = None  # the first run
         self.outside: list[tuple[Tensor, Any]] = []  # other leaves the function used, and their .grad before
         self.leaves = inputs  # of the last run
-        self.random = random.get_rng_state()  # before the first run
+        self.random = own.get_rng_state()  # before the first run
+        self.draws = [
+            (get, put, get()) for get, put in GENERATORS
+        ]  # of others from which the function draws, likewise
 
     def record(self) -> Trace:
         """Run on the user's own tensors."""
         before: dict[int, Any] = {}
         trace = self._record(self.given, before)
         self.recorded = trace
+        self.draws = [one for one in self.draws if not _same(one[2], one[0]())]
         mine = {id(x) for x in self.given}
         self.outside = [(t, g) for t, g in before.values() if id(t) not in mine]
         return trace
@@ -87,13 +100,13 @@ class Run:
                 x.grad = None if g is None else _copy(g)
                 inputs.append(x)
             else:
-                inputs.append(x if not _is_tensor(given) else given)
+                inputs.append(given if is_tensor(given) else _copy(x))
         return tuple(inputs)
 
     def _record(self, inputs: tuple[Any, ...], before: dict[int, Any]) -> Trace:
         from autograd_lab.tracing.recorder import record
 
-        names = {name: x for name, x in zip(self.names, inputs, strict=True) if _is_tensor(x)}
+        names = {name: x for name, x in zip(self.names, inputs, strict=True) if is_tensor(x)}
         started = False
         with record(names=names) as trace:
             _loss = self.fn(*inputs)  # underscored: the user's code has no such name
@@ -107,19 +120,26 @@ class Run:
 
     @contextmanager
     def _as_before(self) -> Iterator[None]:
-        from autograd_lab.torchlike import random
+        from autograd_lab.torchlike import random as own
         from autograd_lab.torchlike.creation import tensor
 
-        kept, drawn = [(t, t.grad) for t, _ in self.outside], random.get_rng_state()
+        kept = [(t, t.grad, t._data, t._data.copy()) for t, _ in self.outside]
+        drawn, others = own.get_rng_state(), [(put, get()) for get, put, _ in self.draws]
         try:
-            random.set_rng_state(self.random)
+            own.set_rng_state(self.random)
+            for _, put, before in self.draws:
+                put(before)
             for t, g in self.outside:
                 t.grad = None if g is None else tensor(g, dtype=t.dtype)
             yield
         finally:
-            random.set_rng_state(drawn)
-            for t, g in kept:
-                t.grad = g
+            own.set_rng_state(drawn)
+            for put, before in others:
+                put(before)
+            for t, g, data, numbers in kept:
+                t.grad, t._data = g, data
+                if data.flags.writeable:
+                    np.copyto(data, numbers)
 
     def index(self, name: str) -> int:
         """The index of the input called `name`. Raises ValueError if there is none that can be changed."""
@@ -128,7 +148,7 @@ class Run:
                 f"there is no input {name!r}: the function's inputs are {', '.join(self.names) or 'none'}"
             )
         i = self.names.index(name)
-        if _is_tensor(self.given[i]) and not is_leaf(self.given[i]):
+        if is_tensor(self.given[i]) and not is_leaf(self.given[i]):
             raise ValueError(f"{name} was computed by other operations: change the leaf it comes from")
         return i
 
@@ -136,7 +156,8 @@ class Run:
         """The inputs with another value for `name`. Raises ValueError if the value does not fit."""
         i = self.index(name)
         old = self.now[i]
-        if isinstance(value, str):
+        typed = isinstance(value, str)
+        if typed:
             try:
                 value = _plain((read if np.ndim(old) else read_one)(value))
             except AnswerError as error:
@@ -144,13 +165,15 @@ class Run:
             if value is None:
                 raise ValueError(f"{name} needs a number. It stays as it is.")
         now = list(self.now)
-        if not _is_tensor(old):
-            now[i] = value
+        if not is_tensor(old):
+            now[i] = _like(old, value) if typed and is_one_number(old) else value
             return now
         try:
             data = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"{value!r} is not an array of numbers. {name} stays as it is.") from None
+        if not data.ndim and old.numel() == 1:
+            data = data.reshape(tuple(old.shape))
         if data.shape != tuple(old.shape):
             raise ValueError(f"{_wanted(name, tuple(old.shape))} It stays as it is.")
         kind = np.dtype(old.detach().numpy().dtype)
@@ -162,7 +185,7 @@ class Run:
         return now
 
 
-def failed(error: Exception) -> str:
+def failed(error: BaseException) -> str:
     """What is said about a value that does not fit, or with which the function raises."""
     own = isinstance(error, ValueError | RuntimeError)  # of `read`, or of a pass: they say all
     return str(error) if own else f"With this value the function raises {type(error).__name__}: {error}"
@@ -258,7 +281,8 @@ def _last_pass(trace: Trace) -> Record | None:
     return found
 
 
-def _is_tensor(x: Any) -> bool:
+def is_tensor(x: Any) -> bool:
+    """Whether it is a tensor."""
     from autograd_lab.torchlike.tensor import Tensor
 
     return isinstance(x, Tensor)
@@ -266,16 +290,53 @@ def _is_tensor(x: Any) -> bool:
 
 def is_leaf(x: Any) -> bool:
     """Whether it is a tensor that no operation made."""
-    return _is_tensor(x) and x.is_leaf
+    return is_tensor(x) and x.is_leaf
 
 
 def is_one_number(x: Any) -> bool:
-    """Whether it is a leaf that holds one real number, which a slider can change."""
-    return is_leaf(x) and x.ndim == 0 and not x.is_complex() and not str(x.dtype).endswith("bool")
+    """Whether it holds one real number, which a slider can change: a leaf, an array or number of NumPy's, or a number of Python's."""
+    if is_tensor(x):
+        return x.is_leaf and x.numel() == 1 and not x.is_complex() and not str(x.dtype).endswith("bool")
+    if isinstance(x, np.ndarray | np.generic):
+        return x.size == 1 and x.dtype.kind in "iuf"
+    return type(x) in (int, float)
+
+
+def number_in(x: Any) -> int | float:
+    """The number in what `is_one_number` is true of, in as few digits as its dtype needs."""
+    one = np.asarray(x.detach().numpy() if is_tensor(x) else x).reshape(-1)[0]
+    return int(one) if isinstance(one, np.integer) else float(str(one))
+
+
+def _like(old: Any, value: Any) -> Any:
+    """A number in the form of `old`, which is no tensor."""
+    if isinstance(old, np.ndarray):
+        return np.full(old.shape, value, old.dtype)
+    if type(old) is int:
+        return int(value) if value == value // 1 else value
+    return type(old)(value)
+
+
+def with_number(old: Any, value: float) -> Any:
+    """What `is_one_number` is true of, with another number."""
+    from autograd_lab.torchlike.creation import tensor
+
+    return (
+        tensor(np.full(tuple(old.shape), value).tolist(), dtype=old.dtype)
+        if is_tensor(old)
+        else _like(old, value)
+    )
 
 
 def _copy(x: Any) -> Any:
-    return x.detach().clone() if _is_tensor(x) else x
+    if is_tensor(x):
+        return x.detach().clone()
+    return x.copy() if type(x) in (np.ndarray, list, dict, set) else x
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether two states of a generator are equal."""
+    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _plain(value: Any) -> Any:

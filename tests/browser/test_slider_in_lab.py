@@ -100,6 +100,38 @@ def test_values_and_gradients_follow_the_slider(browser, lab):
     # while one is asked, it would tell
     stage.get_by_label("Mode").select_option("predict")
     expect(slider).to_be_hidden()
+    expect(note).to_have_text("No slider in this mode: it would give the answers away.")
     stage.get_by_label("Mode").select_option("watch")
     expect(slider).to_be_visible()
+    notebook.close()
+
+
+def test_numbers_that_are_no_tensors_have_a_slider_too(browser, lab):
+    code = """import autograd_lab as torch
+from autograd_lab import lab
+v = torch.tensor([3.0], requires_grad=True)
+s = lab.step(lambda c, v: (c * v * v).sum(), 2.0, v, position=12)
+s"""
+    notebook = Notebook.open(browser, lab, [code], size=(1024, 700))
+    notebook.run()
+    stage, page = notebook.stage, notebook.page
+    which, nudge = stage.get_by_label("Input of the slider"), stage.locator(".agl-nudge")
+    expect(which.locator("option")).to_have_text(["v", "c"])  # first what wants a gradient
+    slider = stage.get_by_role("slider", name="Value of v")
+    expect(slider).to_have_attribute("aria-valuetext", "v = [3]")
+    slider.fill("30")
+    expect(slider).to_have_attribute("aria-valuetext", "v = [6]")
+    expect(stage.locator(".agl-leaves tbody tr").first).to_contain_text("[6]")
+    stage.get_by_role("button", name="Nudge").click()
+    expect(nudge).to_contain_text("gradient 24")
+    which.select_option("c")
+    slider = stage.get_by_role("slider", name="Value of c")
+    slider.fill("25")
+    expect(slider).to_have_attribute("aria-valuetext", "c = 3")
+    expect(nudge).to_contain_text("/ h = 36")
+    expect(nudge).to_contain_text("no gradient: c is a plain number, not a tensor")
+    assert notebook.evaluate("print(s.inputs['c'], s.inputs['v'].tolist())") == "3.0 [6.0]"
+    stage.get_by_role("button", name="Reset inputs").click()
+    expect(slider).to_have_attribute("aria-valuetext", "c = 2")
+    expect(page.locator(".jp-OutputArea-output").first).not_to_contain_text("Traceback")
     notebook.close()

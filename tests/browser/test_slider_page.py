@@ -38,6 +38,7 @@ def test_a_saved_page_has_one_slider_that_works(tmp_path, visit):
     leaves, count = page.locator(".agl-leaves tbody tr").first, page.locator(".agl-count")
     expect(slider).to_have_attribute("aria-valuetext", "x = 2")
     expect(page.get_by_label("Input of the slider")).to_be_hidden()  # the other input has none
+    expect(note).to_have_text("This page moves x alone: w would need a kernel.")
     slider.fill("25")
     expect(leaves).to_contain_text("3")
     expect(page.locator(".agl-svg")).to_contain_text("27")

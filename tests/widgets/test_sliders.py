@@ -2,9 +2,14 @@
 
 import json
 import math
+import random
+import re
 import shutil
 import subprocess
+import sys
+import warnings
 
+import numpy as np
 import pytest
 from each import each
 from film_on_page import film_on_page
@@ -16,6 +21,7 @@ from autograd_lab import lab
 from autograd_lab.widgets.front import front_end
 from autograd_lab.widgets.nudge import SIZES, quotients
 from autograd_lab.widgets.runs import stops
+from autograd_lab.widgets.wire import decode
 
 NODE = shutil.which("node")
 
@@ -67,8 +73,50 @@ def test_the_range_stays_until_a_value_leaves_it():
 
 
 def test_only_single_numbers_have_a_slider():
-    s = lab.step(lambda a, v, n, flag: (a * v * n).sum(), leaf(1.0), leaf([1.0, 2.0]), torch.tensor(3), torch.tensor(True))  # fmt: skip
-    assert [one["name"] for one in s._inputs if "stops" in one] == ["a", "n"]
+    """In whatever form they are given; first what wants a gradient."""
+    given = {
+        "n": 3, "f": 2.0, "a": leaf(1.0), "v": leaf([1.0, 2.0]), "one": leaf([[4.0]]), "whole": torch.tensor(3), "flag": torch.tensor(True),
+        "yes": True, "text": "3", "none": None, "z": 1j, "scalar": np.float32(0.1), "zero": np.array(5), "vector": np.array([6.0]),
+        "more": np.array([1.0, 2.0]), "frozen": np.datetime64("2020-01-01"),
+    }  # fmt: skip
+
+    def f(n, f, a, v, one, whole, flag, yes, text, none, z, scalar, zero, vector, more, frozen):
+        return (a * v * one * whole * flag).sum() * f * n * float(scalar) + float(vector[0])
+
+    s = lab.step(f, *given.values())
+    found = {one["name"]: (one["text"], one["stops"]["by"]) for one in s._inputs if "stops" in one}
+    assert found == {
+        "a": ("1", 0.1), "one": ("[[4]]", 0.4), "n": ("3", 1), "f": ("2", 0.2), "whole": ("3", 1), "scalar": ("0.1", 0.05), "zero": ("5", 1),
+        "vector": ("[6]", 0.6),
+    }  # fmt: skip
+    assert list(found)[:2] == ["a", "one"]
+    for name, text, now in (
+        ("n", "4", 4), ("f", "3", 3.0), ("one", "5", [[5.0]]), ("one", "[[6]]", [[6.0]]), ("scalar", "0.5", 0.5), ("zero", "7", 7), ("vector", "2", [2.0]),
+    ):  # fmt: skip
+        s._edit = {"n": 1, "name": name, "text": text, "k": 3, "more": True}
+        assert s._edit_answer["error"] == ""
+        new, old = s.inputs[name], given[name]
+        assert type(new) is type(old)
+        assert getattr(new, "dtype", None) == getattr(old, "dtype", None)
+        assert (new.tolist() if hasattr(new, "tolist") else new) == now
+        s._edit = {}
+    assert (given["n"], given["vector"].tolist(), given["one"].tolist()) == (3, [6.0], [[4.0]])
+    with pytest.raises(ValueError, match=r"v has shape \[2\]"):
+        s.edit("v", "3")
+
+
+def test_a_plain_number_has_a_quotient_and_no_gradient():
+    s = lab.step(lambda x, w: w * x**3, 2.0, leaf(5.0))
+    found = quotients(s.run, "x", 1e-3)
+    assert (found["plain"], found["gradient"], found["why"], found["dtype"]) == (True, None, "", "float64")
+    assert abs(found["q"][0] - 60) < 0.1
+    assert quotients(s.run, "w")["plain"] is False
+    for whole in (3, torch.tensor(3), np.int64(3)):
+        s = lab.step(lambda n, w: w * n, whole, leaf(5.0))
+        with pytest.raises(
+            ValueError, match="n holds whole numbers: a small nudge needs others between them"
+        ):
+            s.nudge("n")
 
 
 # --- what the kernel answers
@@ -188,6 +236,43 @@ def test_measuring_leaves_no_trace(capsys):
     s.edit("x", 2.0)
     assert film_on_page(s) == before[2]  # with other numbers it would be another
     assert torch.get_rng_state().tolist() == before[1]
+
+
+def test_what_a_function_does_besides_harms_nothing(tmp_path, capsys):
+    """A page is written from 41 runs, each as the first one was: nothing is printed, no generator moves, no input and no weight changes."""
+    w, log, array, runs = leaf(10.0), [], np.array([1.0, 1.0]), []
+
+    def noisy(x, log, array):
+        runs.append((len(log), array[0], w.item()))
+        print("running")
+        print("running", file=sys.stderr)
+        warnings.warn("running", UserWarning, stacklevel=1)
+        log.append(x)
+        array[0] += 1
+        with torch.no_grad():
+            w.mul_(2)
+        y = x * w * torch.rand(()) * np.random.rand() * random.random()  # noqa: NPY002 - what programs use
+        if len(runs) > 1 and 2.2 < x.item() < 2.5:
+            sys.exit("stop")
+        return 1 // 0 if x.item() == 3 else y
+
+    with pytest.warns(UserWarning, match="running"):
+        s = lab.step(noisy, leaf(2.0), log, array)
+    torch.rand(3), np.random.rand(3), random.random()  # noqa: NPY002
+    state = torch.get_rng_state().tolist(), random.getstate(), str(np.random.get_state())  # noqa: NPY002
+    before, grad = film_on_page(s), w.grad.item()
+    capsys.readouterr()
+    s.save_html(tmp_path / "s.html")
+    assert capsys.readouterr() == ("", "")
+    assert state == (torch.get_rng_state().tolist(), random.getstate(), str(np.random.get_state()))  # noqa: NPY002
+    assert (w.item(), w.grad.item(), len(log), array.tolist()) == (20, grad, 1, [2, 1])
+    assert set(runs[1:]) == {(0, 1, 20)}  # each began as the one before
+    assert film_on_page(s) == before
+    held = decode(re.search('"_slides":"([^"]+)"', (tmp_path / "s.html").read_text(encoding="utf-8"))[1])
+    assert held["runs"].count(-1) == 2, held["errors"]
+    told = sorted(set(held["errors"].values()))
+    assert told[0].startswith("With this value the function raises SystemExit: stop")
+    assert told[1].startswith("With this value the function raises ZeroDivisionError")
 
 
 def test_a_slow_function_is_measured_with_one_size_while_it_is_dragged():

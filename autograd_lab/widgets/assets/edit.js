@@ -13,8 +13,9 @@ export class Editor {
     this.model.on("change:_edit_answer", this.onanswer);
     this.undo = button("Reset inputs", ["Reset inputs"], () => this.request({ reset: true }, ""), { title: "Run again with the inputs as they were at first" });
     this.oninputs = () => {
-      this.inputs = new Map((this.model.get("_inputs") ?? []).map((input) => [input.t, input]));
-      this.undo.hidden = ![...this.inputs.values()].some((input) => input.changed);
+      const inputs = this.model.get("_inputs") ?? [];
+      this.inputs = new Map(inputs.filter(({ t }) => t >= 0).map((input) => [input.t, input])); // the others have no row
+      this.undo.hidden = !inputs.some((input) => input.changed);
     };
     this.oninputs();
     this.model.on("change:_inputs", this.oninputs);

@@ -33,6 +33,10 @@ export class Newest {
 export const valueAt = ({ low, by }, i) => Number((low + i * by).toPrecision(10));
 export const stopAt = ({ low, by, count }, x) => clamp(Math.round((x - low) / by), 0, count - 1);
 
+/** The number in a text such as "[2]", and the text with another number in it. */
+const inner = (text) => Number(text.replace(/[[\]]/g, ""));
+const withNumber = (text, x) => text.replace(/[^[\]]+/, x);
+
 /** The points [size, |quotient - gradient|] of a measurement, from the smallest size on, where both are known. */
 export function errors({ h: sizes, q, gradient }) {
   if (gradient === null) return [];
@@ -91,9 +95,11 @@ export class Slider {
 
   /** Bring it up to date with the inputs; what is being dragged stays under the pointer. */
   show() {
-    const { inputs, input, reason } = this;
-    this.root.hidden = !input || (this.model.get("mode") ?? "watch") !== "watch"; // it would answer what is asked
+    const { inputs, input, reason } = this, resting = (this.model.get("mode") ?? "watch") !== "watch";
+    this.root.hidden = !input;
+    this.root.toggleAttribute("data-resting", resting);
     if (!input) return;
+    if (resting) return this.tell("No slider in this mode: it would give the answers away.");
     const names = inputs.map((one) => one.name);
     if (names.join() !== [...this.which.options].map((option) => option.value).join()) this.which.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
     this.which.value = input.name;
@@ -104,15 +110,15 @@ export class Slider {
     this.range.setAttribute("aria-label", `Value of ${input.name}`);
     this.range.disabled = this.opener.disabled = Boolean(reason);
     const here = !this.queue.asked && !this.problem; // else the picture is, or stays, at another value
-    if (here) this.range.value = stopAt(input.stops, Number(input.text));
-    this.told(here ? input.text : valueAt(input.stops, Number(this.range.value)));
+    if (here) this.range.value = stopAt(input.stops, inner(input.text));
+    this.told(here ? inner(input.text) : valueAt(input.stops, Number(this.range.value)));
     this.tell(reason || this.problem || this.path || (this.carries && this.model.get("_resting")) || "");
     this.measure();
   }
 
-  told(value) {
-    this.value.textContent = value;
-    this.range.setAttribute("aria-valuetext", `${this.input.name} = ${value}`);
+  told(x) {
+    const text = this.value.textContent = withNumber(this.input.text, x);
+    this.range.setAttribute("aria-valuetext", `${this.input.name} = ${text}`);
   }
 
   tell(text) { if (this.note.textContent !== text) this.note.textContent = text; }
@@ -169,7 +175,7 @@ export class Slider {
       model.set("position", samePlace(stage.film, stage.k, film));
       this.put(structuredClone(film)); // a stage writes into its film
       this.measured = nudges[run];
-      input.text = String(valueAt(input.stops, i));
+      input.text = withNumber(input.text, valueAt(input.stops, i));
     }
     this.problem = run < 0 ? `${errors[i]} The picture stays at ${input.name} = ${input.text}.` : "";
     this.queue.answered();
@@ -217,8 +223,9 @@ export class Slider {
     for (const old of [...this.nudge.children].slice(1)) old.remove();
     this.nudge.append(...(found?.why ? [h("span", {}, found.why)] : [
       part(`(f(${name} + h) \u2212 f(${name})) / h =`, tell(q), q === null && i >= 0 ? `The function gives no number at ${name} + h.` : `Two runs without a recording, in ${found?.dtype ?? "the input's dtype"}`),
-      part("gradient", gradient === null ? "None" : tell(gradient), "What the backward pass gave"),
-      part("difference", apart === null ? "\u2013" : number(apart), "The quotient minus the gradient")]), ...(points.length > 2 ? [this.plot(points)] : []));
+      ...(found?.plain ? [h("span", {}, `no gradient: ${name} is a plain number, not a tensor`)] : [
+        part("gradient", gradient === null ? "None" : tell(gradient), "What the backward pass gave"),
+        part("difference", apart === null ? "\u2013" : number(apart), "The quotient minus the gradient")])]), ...(points.length > 2 ? [this.plot(points)] : []));
     this.sizes.setAttribute("aria-valuetext", `h = ${this.said.textContent}: quotient ${tell(q)}, difference ${apart === null ? "unknown" : number(apart)}`);
   }
 

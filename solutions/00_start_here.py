@@ -110,7 +110,7 @@ lab.check("00.3", change)
 
 
 # %% tags=["item"]
-@variant(g=range(-97, -10))
+@variant(g=range(-499, -10))
 def thousandth(g=-13):
     return varied(
         answer=g / 1000,

@@ -79,7 +79,7 @@ lab.check("01.2", slopes)
 
 
 # %% tags=["item"]
-@variant(h=(0.5, 0.25, 0.2, 0.1), x=range(1, 9), c=range(1, 13))
+@variant(h=(0.5, 0.25, 0.2, 0.1), x=range(1, 21), c=range(1, 41))
 def differences(h=0.5, x=1, c=1):
     f = {at: at**2 - c * at for at in (x - h, x, x + h)}
     below, here, above = map(number, f)

@@ -152,7 +152,7 @@ lab.check("05.2", held)
 
 
 # %% tags=["item"]
-@variant(x=range(2, 9), k=range(3, 16))
+@variant(x=range(2, 13), k=range(3, 61))
 def two_passes(x=2, k=5):
     first, third = 2 * x, 3 * x**2
     return varied(

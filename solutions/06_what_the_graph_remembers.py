@@ -38,7 +38,7 @@ lab.check("06.1", numbers)
 
 
 # %% tags=["item"]
-@variant(n=range(6, 16), d=range(3, 10), k=range(2, 8))
+@variant(n=range(6, 31), d=range(3, 13), k=range(2, 13))
 def kept(n=8, d=5, k=3):
     x, w, t = n * d, d * k, n * k
     return varied(

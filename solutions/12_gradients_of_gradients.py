@@ -122,7 +122,7 @@ lab.check("12.2", numbers)
 
 
 # %% tags=["item"]
-@variant(x=range(2, 8), e=range(4, 8), c=range(1, 8))
+@variant(x=range(2, 8), e=range(4, 8), c=range(1, 21))
 def numbers_of_order_two(x=3, e=5, c=1):
     second, left, g, slope = e * (e - 1) * x ** (e - 2), 2 * c * x, 3 * x**2, 6 * x
     right = [second, left + slope, "None", 2 * g * slope]

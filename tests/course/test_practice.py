@@ -41,6 +41,8 @@ def test_every_known_mistake_is_named_and_every_right_answer_accepted():
             right, mistakes, found = proof.judged(one)
             assert right, one.program.code
             assert found == mistakes > 0, one.program.code
+        different = {(one.program.code, one.ask) for one in questions(*case)}
+        assert len(different) >= 0.75 * len(SEEDS), "the same few questions, over and over"
 
     each(KINDS, check)
     assert len(NOTEBOOKS) >= 10

@@ -47,11 +47,16 @@ def forward(rng: random.Random, level: int) -> Question:
 
 def central(rng: random.Random, level: int) -> Question:
     """A central difference by hand."""
-    k = rng.randint(2, 4)
-    formula = {1: "x**3", 2: "x**3", 3: f"x**3 + {k}", 4: f"x**3 - {k} * x", 5: f"x**3 + x**2 - {k} * x"}[
-        level
-    ]
-    x, h = float(rng.randint(1, 3)), rng.choice([1.0, 2.0] if level == 1 else [0.5, 2.0, 0.1])
+    a, k = rng.randint(2, 4), rng.randint(2, 9)
+    cube = rng.choice(["x**3", f"{a} * x**3"])
+    formula = {
+        1: cube,
+        2: rng.choice([cube, f"x**3 + {k} * x"]),
+        3: f"{cube} + {k}",
+        4: f"{cube} - {k} * x",
+        5: f"x**3 + {a} * x**2 - {k} * x",
+    }[level]
+    x, h = float(rng.randint(1, 5)), rng.choice([0.5, 1.5, 2.0] if level == 1 else [0.1, 0.2, 0.5, 1.5, 2.0])
     program = _program(formula, x, h, "(f(x + h) - f(x - h)) / (2 * h)")
     wrong = [
         bank("01.3", "From x - h to x + h it is 2h", program["(f(x + h) - f(x - h)) / h"]),
@@ -73,36 +78,52 @@ def central(rng: random.Random, level: int) -> Question:
 
 def runs(rng: random.Random, level: int) -> Question:
     """How many runs of a function a gradient by nudging takes."""
-    n = rng.randint(3, 5) if level < 3 else rng.randint(6, 20)
+    n = rng.randint(3, 9) if level < 3 else rng.randint(6, 20)
+    some = rng.randint(2, n - 1) if level > 2 and rng.random() < 0.5 else n
+    steps = rng.randint(2, 4) if level == 5 else 1
     ways = {
         "forward": "(f(up) - before) / h",
         "central": "(f(up) - f(down)) / (2 * h)",
         "forward, badly": "(f(up) - f(x)) / h",
     }
     way = rng.choice([*ways][: 2 if level < 4 else 3])
-    inside = ways[way]
-    f = ["def f(x):", "    return sum(x)"]
-    counting = ["calls = 0", "def f(x):", "    global calls", "    calls += 1", "    return sum(x)"]
-    rest = [
-        f"x, h, slopes = [1.0] * {n}, 0.1, []",
+    formula = rng.choice(["sum(x)", "max(x)", "x[0] * x[1]", "sum(v * v for v in x)"])
+    f = ["def f(x):", f"    return {formula}"]
+    counting = ["calls = 0", "def f(x):", "    global calls", "    calls += 1", f"    return {formula}"]
+    slopes = [
+        "slopes = []",
         "before = f(x)" if way == "forward" else "",
-        "for i in range(len(x)):",
+        "for i in range(len(x)):" if some == n else f"for i in range({some}):",
         "    up = list(x)",
         "    up[i] += h",
-        "    down = list(x)\n    down[i] -= h" if way == "central" else "",
-        f"    slopes.append({inside})",
+        *(["    down = list(x)", "    down[i] -= h"] if way == "central" else []),
+        f"    slopes.append({ways[way]})",
     ]
+    rest = [f"x, h = [1.0] * {n}, {rng.choice([0.5, 0.1, 0.01])}"]
+    if steps == 1:
+        rest += slopes
+    else:
+        rest += [f"for step in range({steps}):", *(f"    {line}" for line in slopes if line)]
+        rest += ["    for i, slope in enumerate(slopes):", "        x[i] -= 0.1 * slope"]
     program, truth = Program(*f, *rest), Program(*counting, *rest)["calls"]
+    once, nudges = way == "forward", some * steps
+    inputs = f"each of the {n} inputs" if some == n else f"each of the first {some} inputs"
     wrong = [
         Mistake(1, "Each input has a slope of its own, and its nudge needs a run of its own."),
-        Mistake(n, "You counted the nudges. The run without a nudge counts as well." if way == "forward" else f"Each turn of the loop runs `f` twice, and there are {n} turns."),
-        Mistake(2 * n if way == "forward" else n + 1, "The run without a nudge is made once, before the loop." if way == "forward" else "Look into the loop: `f` runs there twice in each turn."),
+        Mistake(nudges, "You counted the nudges. The run without a nudge counts as well." if once else f"Each turn of the loop runs `f` twice, and there are {nudges} turns{'' if steps == 1 else ' in all'}."),
+        Mistake(2 * nudges if once else (some + 1) * steps, "The run without a nudge is made once, before the loop over the inputs." if once else "Look into the loop: `f` runs there twice in each turn."),
     ]  # fmt: skip
+    if some < n:
+        all_inputs = (n + 1) * steps if once else 2 * n * steps
+        wrong.append(Mistake(all_inputs, f"Not all {n} inputs are nudged: the loop ends after {some}."))
+    if steps > 1:
+        wrong.append(Mistake(truth // steps, f"That is one step. Each of the {steps} steps measures anew."))
     why = {
-        "forward": f"One run before the loop, and one for each of the {n} inputs.",
-        "central": f"Two runs for each of the {n} inputs.",
-        "forward, badly": f"Two runs for each of the {n} inputs, since `f(x)` is computed again in each turn.",
-    }[way]
+        "forward": f"One run before the loop, and one for {inputs}",
+        "central": f"Two runs for {inputs}",
+        "forward, badly": f"Two runs for {inputs}, since `f(x)` is computed again in each turn",
+    }[way] + (". " if steps == 1 else f"; and that in each of the {steps} steps.")
+    why = why.strip()
     return Question("How many times does `f` run?", program, [Part("runs", truth, why, wrong)], graph="never")
 
 

@@ -121,29 +121,54 @@ def saved(rng: random.Random, level: int) -> Question:
 def turns(rng: random.Random, level: int) -> Question:
     """How far a backward pass goes in a loop that carries a state."""
     n = rng.randint(3, 4 + 2 * level)
-    cut = level > 1 and rng.random() < 0.5
-    two = level > 3
-    body = "h = h * w + 1" if two else "h = h * w"
+    every = rng.choice({1: [0], 2: [0, 1], 3: [0, 1], 4: [0, 1, 2, 3], 5: [0, 2, 3, 4]}[level])
+    each, body = rng.choice(
+        [(1, "h = h * w"), (1, "h = w * h"), (1, "h = h + w"), (1, "h = h - w")]
+        if level < 4
+        else [
+            (2, "h = h * w + 1"),
+            (2, "h = h * w + h"),
+            (2, "h = (h * w).tanh()"),
+            (3, "h = (h * w + 1).tanh()"),
+        ]
+    )
     program = Program(
-        leaf("w", 0.5),
+        leaf("w", rng.choice([0.2, 0.5, 0.8, 1.5, 2.0])),
         "h = torch.tensor(1.0)",
         f"for turn in range({n}):",
-        "    h = h.detach()" if cut else "",
+        "" if every < 2 else f"    if turn % {every} == 0:",
+        "" if not every else "    h = h.detach()" if every == 1 else "        h = h.detach()",
         f"    {body}",
         "    h.backward(retain_graph=True)",
     )
     passes = [k for k, e in enumerate(program.trace) if e["k"] == "backward"]
     last = program.trace.events[passes[-1] :]
     truth = sum(event["k"] == "vjp" for event in last)
-    each = 2 if two else 1
-    if cut:
-        why = f"`detach` cuts the state loose where a turn begins, so each pass visits the {'two nodes' if two else 'one node'} of its own turn."
+    nodes = ("one node", "two nodes", "three nodes")[each - 1]
+    if every > 1:
+        begins = (n - 1) // every * every
+        back = n - begins
+        why = f"`detach` last cut the state loose where `turn` was {begins}. From there to the end {'is 1 turn' if back == 1 else f'are {back} turns'}, with {nodes} each."
+        wrong = [
+            Mistake(each * n, "That would be the way through all turns. `detach` cuts it off.", "M14"),
+        ]  # fmt: skip
+        if back > 1:
+            wrong.append(Mistake(each, f"Not every turn detaches: only where `turn % {every}` is 0."))
+        if back < every:
+            wrong.append(
+                Mistake(
+                    each * every,
+                    f"You counted {every} turns, from one `detach` to the next. The last stretch has {back} so far.",
+                )
+            )
+    elif every:
+        why = f"`detach` cuts the state loose where a turn begins, so each pass visits the {nodes} of its own turn."
         wrong = [
             Mistake(each * n, "That would be the way through all turns. `detach` cuts it off where a turn begins.", "M14"),
             Mistake(each * (n - 1), "Nothing of the turns before is left behind `h`: it was detached."),
         ]  # fmt: skip
     else:
-        why = f"The state carries its history along: turn {n} goes back through all {n} turns."
+        why = f"The state carries its history along: turn {n} goes back through all {n} turns, with {nodes} each."
         wrong = [
             Mistake(each, "`retain_graph=True` silences the error, but `h` still carries its history. The pass goes through the turns before as well.", "M14"),
             Mistake(each * (n - 1), f"The turn of its own counts as well: {n} turns."),

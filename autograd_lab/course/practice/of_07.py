@@ -9,17 +9,20 @@ from .question import Mistake, Part, Program, Question, bank, leaf, show
 
 def path(rng: random.Random, level: int) -> Question:
     """A formula in which a part is detached: None, or a number."""
-    x, k = rng.randint(2, 5), rng.randint(2, 4)
-    cut, whole = rng.choice({
-        1: [("x * x.detach()", "x * x")],
-        2: [("x * x.detach() + x", "x * x + x"), (f"x.detach() * {k} + x", f"x * {k} + x")],
-        3: [(f"(x * {k}).detach() * x", f"(x * {k}) * x"), (f"x * x.item() + {k} * x", f"x * x + {k} * x"), (f"(x * x).detach() + {k} * x", f"(x * x) + {k} * x")],
-        4: [("x * x * x.detach()", "x * x * x"), (f"(x * x).item() * x + {k} * x", f"(x * x) * x + {k} * x")],
-        5: [("(x * x).detach() * x * x", "(x * x) * x * x"), (f"(x - {k}) * (x * x).detach() + x * x", f"(x - {k}) * (x * x) + x * x")],
+    x, k, j = rng.randint(2, 9 if level < 4 else 5), rng.randint(2, 9), rng.randint(2, 5)
+    cut = rng.choice({
+        1: ["x * x.detach()", "x.detach() * x", f"{k} * x * x.detach()", f"x * x.detach() + {k}"],
+        2: ["x * x.detach() + x", f"x.detach() * {k} + x", f"x * x.detach() + {k} * x", f"{k} * x - x.detach()"],
+        3: [f"(x * {k}).detach() * x", f"x * x.item() + {k} * x", f"(x * x).detach() + {k} * x", f"(x + {k}).item() * x", f"{j} * x * x.detach() + {k} * x"],
+        4: ["x * x * x.detach()", f"(x * x).item() * x + {k} * x", f"{k} * x * x + x * x.detach()", f"(x + {k}) * x.detach() - {j} * x"],
+        5: ["(x * x).detach() * x * x", f"(x - {k}) * (x * x).detach() + x * x", f"(x * {j}).item() * (x + {k}) + x * x", f"{j} * x * x * x.detach() - {k} * x"],
     }[level])  # fmt: skip
     nothing = level > 1 and rng.random() < 0.2
     if nothing:
-        cut, whole = f"(x * {k}).detach() + {k}", f"(x * {k}) + {k}"
+        cut = rng.choice(
+            [f"(x * {k}).detach() + {j}", f"x.detach() * {k} - {j}", f"x.item() * {k} + x.detach() * {j}"]
+        )
+    whole = cut.replace(".detach()", "").replace(".item()", "")
     program = Program(
         leaf("x", x), f"y = {cut}", "if y.requires_grad:\n    y.backward()" if level > 1 else "y.backward()"
     )

@@ -96,7 +96,7 @@ def draw(what: Any, **options: Any) -> Any:
     """A static picture of the graph behind a loss, or of a trace (see widgets)."""
     from . import widgets
 
-    return widgets.draw(what, **options)
+    return widgets.draw(what, frame=sys._getframe(1), **options)
 
 
 def graph(what: Any) -> Any:
@@ -108,7 +108,8 @@ def graph(what: Any) -> Any:
     the number of the operand as its key. A node has `name`, `label`, `kind` ("leaf", "operation" or "Function"), `root`, `tensor`
     (the variable's name), `value`, `shape`, `gradient` and `line`; a line is known in a trace only.
 
-    The `backward` of a custom Function runs once for it, with the message 1. Of a tensor of PyTorch's the derivatives are None. Raises TypeError if `what` is neither a tensor nor a trace, ValueError if there
+    The `backward` of a custom Function runs once for it, with the message 1. Of a tensor of PyTorch's the derivatives are None. A hook
+    is no derivative: what it does to a gradient is in `gradient` and in no edge. Raises TypeError if `what` is neither a tensor nor a trace, ValueError if there
     is no graph behind the tensor, RuntimeError if its saved values were freed by a backward pass or overwritten.
     """
     from .tracing.networks import of_tensor

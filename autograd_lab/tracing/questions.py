@@ -61,7 +61,8 @@ Array = np.ndarray[Any, Any]
 
 def questions(trace: Trace) -> list[Record]:
     """Every question the trace can answer, in order; at most `MOST_QUESTIONS`."""
-    return _Asker(trace).all()
+    with np.errstate(all="ignore"):  # the program may divide by zero, and so may a misconception about it
+        return _Asker(trace).all()
 
 
 def standing(name: str, status: str, arrived: int, of: int) -> tuple[str, str]:
@@ -180,7 +181,7 @@ class _Asker:
         operands = " and ".join(listed)
         runs = f"Next, {op} runs on {operands}." if operands else f"Next, {op} runs."
         name = tensor["name"] or "the result"
-        small = value is not None and value.size <= MOST_NUMBERS
+        small = value is not None and 0 < value.size <= MOST_NUMBERS
         if small:
             assert value is not None
             wrong = _Wrong(value.tolist())
@@ -248,7 +249,7 @@ class _Asker:
         if op == "pow" and isinstance(params.get("exponent"), int | float):
             n = params["exponent"]
             wrong.add("wrong-operation", a * n, f"{_show(a * n)} is {n} times the base; the power is {y}.")
-        if op in ("sum", "mean"):
+        if op in ("sum", "mean") and a.size:
             other = a.mean() if op == "sum" else a.sum()
             name = "mean" if op == "sum" else "sum"
             wrong.add("mean-is-sum", other, f"{_show(other)} is the {name}; the {op} is {y}.")
@@ -292,7 +293,7 @@ class _Asker:
 
     def _inplace(self, e: Record) -> None:
         value, before = self._array(e.get("v")), self._now(e["t"])
-        if value is None or before is None or value.size > MOST_NUMBERS:
+        if value is None or before is None or not 0 < value.size <= MOST_NUMBERS:
             return
         name, op = self.narrator.tensors[e["t"]], e.get("op", "an operation")
         others = [self._operand(i) for i in (e.get("in") or [])[1:3]]
@@ -303,7 +304,8 @@ class _Asker:
             before,
             f"{op} works in place: it writes into {name} itself, which is {_show(value)} from now on.",
         )
-        wrong.add("sign", 2 * before - value, f"The change goes the other way: it is {_show(value)}.")
+        if before.shape == value.shape:
+            wrong.add("sign", 2 * before - value, f"The change goes the other way: it is {_show(value)}.")
         self._number(
             "value", f"Next, {op} changes {name} = {_show(before)} in place{given}. What is {name} then?", value, wrong, -1,
             ASKED if self.state.running else ALWAYS | ASKED,
@@ -331,7 +333,7 @@ class _Asker:
                 place = ["first", "second", "third"][min(targets[:i].count(target), 2)]
                 target += f", its {place} operand"
             value = self._array(term.value)
-            small = value is not None and value.size <= MOST_NUMBERS
+            small = value is not None and 0 < value.size <= MOST_NUMBERS
             if small:
                 assert value is not None
                 wrong = _Wrong(value.tolist())
@@ -457,12 +459,11 @@ class _Asker:
         if op == "pow" and isinstance(params.get("exponent"), int | float) and mine is not None:
             p = params["exponent"]
             wrong.add("exponent-kept", g * p * mine**p, f"The exponent goes down by one: {formula}.")
-            with np.errstate(all="ignore"):
-                wrong.add(
-                    "exponent-forgotten",
-                    g * mine ** (p - 1.0),
-                    f"The exponent {p} comes down as a factor: {formula}.",
-                )
+            wrong.add(
+                "exponent-forgotten",
+                g * mine ** (p - 1.0),
+                f"The exponent {p} comes down as a factor: {formula}.",
+            )
         if mine is not None and y is not None and mine.shape == g.shape:
             if op == "tanh":
                 wrong.add(
@@ -550,19 +551,18 @@ class _Asker:
         assert a is not None
         b = values[1] if len(values) > 1 else None
         alpha = params.get("alpha", 1)
-        with np.errstate(all="ignore"):
-            if op == "pow" and b is None and isinstance(params.get("exponent"), int | float):
-                message = g * params["exponent"] * a ** (params["exponent"] - 1.0)
-            elif b is None:
-                return None
-            elif op == "mul":
-                message = g * (b if i == 0 else a)
-            elif op in ("add", "sub"):
-                message = g * 1.0 if i == 0 else g * float(alpha) * (1 if op == "add" else -1)
-            elif op == "div":
-                message = g / b if i == 0 else -g * a / b**2
-            else:
-                return None
+        if op == "pow" and b is None and isinstance(params.get("exponent"), int | float):
+            message = g * params["exponent"] * a ** (params["exponent"] - 1.0)
+        elif b is None:
+            return None
+        elif op == "mul":
+            message = g * (b if i == 0 else a)
+        elif op in ("add", "sub"):
+            message = g * 1.0 if i == 0 else g * float(alpha) * (1 if op == "add" else -1)
+        elif op == "div":
+            message = g / b if i == 0 else -g * a / b**2
+        else:
+            return None
         own = values[i]
         assert own is not None
         return _unbroadcast(np.asarray(message), own.shape) if summed else np.asarray(message)
@@ -571,7 +571,7 @@ class _Asker:
 
     def _deliver(self, e: Record) -> None:
         old, v, total = self._array(e.get("old")), self._array(e["v"]), self._array(e["sum"])
-        if old is None or v is None or total is None or total.size > MOST_NUMBERS:
+        if old is None or v is None or total is None or not 0 < total.size <= MOST_NUMBERS:
             return
         to = self.narrator.nodes[e["to"]]
         wrong = _Wrong(total.tolist())
@@ -592,7 +592,7 @@ class _Asker:
 
     def _accumulate(self, e: Record) -> None:
         old, add, new = self._array(e["old"]), self._array(e["add"]), self._array(e["new"])
-        if add is None or new is None or new.size > MOST_NUMBERS:
+        if add is None or new is None or not 0 < new.size <= MOST_NUMBERS:
             return
         t = e["t"]
         name, a, s = self._label(t), _show(add), _show(new)
@@ -826,8 +826,7 @@ _BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divi
 def _try(operation: Any, a: Array, b: Array) -> Any:
     """The result of the operation, None if the shapes do not fit."""
     try:
-        with np.errstate(all="ignore"):
-            return operation(a, b)
+        return operation(a, b)
     except ValueError:
         return None
 

@@ -9,12 +9,14 @@ import base64
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.builder import encode, results_last
+from autograd_lab.tracing.names import Names
 from autograd_lab.tracing.scopes import SEPARATOR
 from autograd_lab.tracing.trace import Record
 
@@ -66,11 +68,14 @@ class Drawing:
         return {"text/plain": repr(self), "text/html": self._repr_html_(), "image/svg+xml": self.svg}
 
 
-def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
-    """The graph of a recorded trace, or the one behind a tensor; `params` names leaves: {"w": w, "b": b}.
+def draw(what: Any, params: Mapping[str, Any] | None = None, *, frame: FrameType | None = None) -> Drawing:
+    """The graph of a recorded trace, or the one behind a tensor.
 
-    A graph of more than 300 boxes is drawn with its modules folded: those of the recorded calls, or those in the names of `params`
-    (`dict(model.named_parameters())`); without names, some nodes at a time.
+    params   names of leaves, as in {"w": w, "b": b}
+    frame    others, and the tensor itself, have the names of its variables: `lab.draw` gives that of its caller
+
+    A graph of more than 300 boxes is drawn with its modules folded: those of the recorded calls, or those in the names of the leaves,
+    such as "model.0.weight"; without names, some nodes at a time.
     """
     if isinstance(what, Trace):
         return Drawing(what)
@@ -82,12 +87,17 @@ def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
             + ("it is a leaf, draw what was computed from it" if what.requires_grad else
                "nothing that led to it requires a gradient, or it was detached or computed under no_grad")
         )  # fmt: skip
-    return Drawing(_graph(what, {id(t): name for name, t in (params or {}).items()}))
+    return Drawing(_graph(what, {id(t): name for name, t in (params or {}).items()}, frame))
 
 
-def _graph(root: Any, names: Mapping[int, str]) -> Trace:
+def _graph(root: Any, given: Mapping[int, str], frame: FrameType | None) -> Trace:
     """A trace that has the nodes and edges behind `root`, and only the tensors that can still be reached."""
-    trace = Trace("graph")
+    trace, found = Trace("graph"), Names()
+
+    def called(tensor: Any, deep: bool) -> str:
+        name = given.get(id(tensor), "")
+        return name or ("" if frame is None else found.name(frame, tensor, deep))
+
     nodes = results_last(root.grad_fn)
     number = {id(node): n for n, node in enumerate(nodes)}
     for n, node in enumerate(nodes):
@@ -103,25 +113,30 @@ def _graph(root: Any, names: Mapping[int, str]) -> Trace:
         }
         trace.nodes.append(record)
         if leaf is not None:
-            t = _tensor(trace, leaf, names.get(id(leaf), ""), True)
+            t = _tensor(trace, leaf, called(leaf, True), True)
             record |= {"kind": "accumulate", "tensor": t}
             trace.events.append({"k": "leaf", "t": t})
             continue
         if node is root.grad_fn:
-            record["outputs"] = [_tensor(trace, root, names.get(id(root), ""), False)]
+            record["outputs"] = [_tensor(trace, root, called(root, False), False)]
         trace.events.append({"k": "node", "n": n, "t": record["outputs"]})
         trace.events.extend({"k": "edge", "n": n, "i": i, "to": edge} for i, edge in enumerate(edges) if edge)
     return trace
 
 
 def _folded(trace: Trace) -> Trace:
-    """The same trace with each node in the module of its parameters, or in a part of the graph where no parameter has a dotted name."""
+    """The same trace with each node in the module of its parameters, or in a part of the graph where the names of the parameters tell no two modules apart."""
     modules: list[str] = []
     for node in trace.nodes:
         operands = [edge[0] for edge in node["edges"] if edge is not None]
         own = [name for n in operands if (name := _module_of(trace, n, modules))]
         modules.append(_common_module(own) if own else "")
-    named = any(modules)
+    named = len({*modules} - {""}) > 1
+    paths = [module.split(".") for module in modules if module]
+    outer = _common_module([module for module in modules if module])
+    around = min(
+        [len(outer.split(".")) if outer else 0, *(len(path) - 1 for path in paths)]
+    )  # a box around everything would be all of the picture
     size = max(len(trace.nodes) // PARTS, 1)
     last = ""
     nodes = []
@@ -131,7 +146,7 @@ def _folded(trace: Trace) -> Trace:
             module = modules[n] = module or before.rpartition(".")[0]
             last = module
             pieces = module.split(".") if module else []
-            scope = SEPARATOR.join(".".join(pieces[: i + 1]) for i in range(len(pieces)))
+            scope = SEPARATOR.join(".".join(pieces[: i + 1]) for i in range(around, len(pieces)))
         else:
             first = n // size * size
             scope = f"nodes {first + 1} to {min(first + size, len(trace.nodes))}"

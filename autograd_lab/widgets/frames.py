@@ -16,7 +16,8 @@ once.
     backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it; its states are
               [status, value, what a hook made of it or -1]
     nodes     "heap" is what lies at one that gets several messages and "seed" what starts a pass there, both over time, as
-              [text, value of its strip or -1]; "dead" are operands without an edge: [operand, what happened to it over time]
+              [text, value of its strip or -1]; "dead" are operands without an edge: [operand, what happened to it over time];
+              "aside" says that it was made while a pass ran, but not by the pass itself
     levels    of each value how large it is on the scale from 0 to `LEVELS`, with -1 for zero and LEVELS + 1 for nan and inf
     scale     the powers of ten at both ends of that scale; none if no gradient was sent
     say       the narration: [template, part, part, ...] as numbers into `strings`
@@ -256,6 +257,7 @@ class Film:
         self.running = 0  # passes that run now, one within the other
         self.trained, self.read = trained(trace)
         self.recorded = {node.get("made_in") for node in trace.nodes}  # passes that make a graph themselves
+        self.plain = {e["p"] for e in trace.events if e["k"] == "backward" and e.get("create_graph") is False}
         self._walked: set[int] = set()  # and nodes looked at for such as are not
         self.marks = Marks(self)
         self.phase: list[Any] = [0, "forward", 0]
@@ -701,6 +703,8 @@ class Film:
                 "tl": self.node_lines.get(n, []),
                 "panel": self.panels.get(n, []),
             })  # fmt: skip
+            if node.get("made_in") in self.plain:
+                rows[-1]["aside"] = True
             if node.get("compiled"):
                 rows[-1]["compiled"] = self._compiled(node["compiled"])
         return {"nodes": rows}

@@ -76,8 +76,12 @@ def marked(words: str) -> str:
     """HTML of a sentence: `code`, **bold** and *italic* as in Markdown."""
     pieces = re.split(r"`([^`]+)`", escape(words, quote=False))
     pieces[1::2] = [f"<code>{code}</code>" for code in pieces[1::2]]
-    for mark, tag in ((r"\*\*", "b"), (r"\*", "i")):
-        pieces[::2] = [re.sub(f"{mark}(.+?){mark}", rf"<{tag}>\1</{tag}>", text) for text in pieces[::2]]
+    for mark, tag in (
+        (r"\*\*", "b"),
+        (r"\*", "i"),
+    ):  # a star with a space beside it, or another star, is one of Python's
+        span = rf"(?<![\w*]){mark}(?![\s*])(.+?)(?<![\s*]){mark}(?![\w*])"
+        pieces[::2] = [re.sub(span, rf"<{tag}>\1</{tag}>", text) for text in pieces[::2]]
     return "".join(pieces)
 
 

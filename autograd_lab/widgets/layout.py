@@ -24,6 +24,7 @@ Edge = tuple[int, int, float, float, int]
 Near = tuple[int, float]
 
 MANY = 3000  # with more items than this, ordering and placing use fewer sweeps
+ABREAST = 6  # so many groups fit side by side: the iterations of a loop would else be one row, and far too wide to be read
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ def layered(
 
     An item's size is its extent to the left and right of its anchor, and its height; anchors of connected items
     are aligned vertically. The first `top` items form a row of their own above all others, in the given
-    order, the last `bottom` ones below; `firm` ones are not placed beside their user even if they are sources. Edges from
-    one item that carry the same share a lane. `gap` and `row_gap` are the minimum distances between items; `lane` is the room
+    order, the last `bottom` ones below; `firm` ones are not placed beside their user even if they are sources, and no row has
+    more than `ABREAST` of them. Edges from one item that carry the same share a lane. `gap` and `row_gap` are the minimum distances between items; `lane` is the room
     that an edge needs where it passes through a row. Edges that would close a cycle are left out.
     """
     n = len(sizes)
@@ -80,7 +81,7 @@ def layered(
     for v, us in enumerate(above):
         for u in us:
             below[u].append(v)
-    rank = _ranks(order, above, below, top, bottom)
+    rank = _ranks(order, above, below, top, bottom, firm)
     inner = range(top, n - bottom)
     single = (u for u in inner if not above[u] and len(below[u]) == 1 and u not in firm)
     glued = {u: below[u][0] for u in single if below[u][0] in inner}
@@ -111,6 +112,14 @@ def layered(
     for i in range(len(reach)):
         if i not in glued:
             rows[row_of[i]].append(i)
+    full = [sum(i in firm for i in row) == ABREAST for row in rows]
+    for r, row in enumerate(rows):
+        if full[r] or (
+            r and full[r - 1]
+        ):  # lanes to the rows below pass through the middle: beside it each row would be further aside
+            things = [i for i in row if i < n]
+            half = len(things) // 2
+            rows[r] = [*things[:half], *(i for i in row if i >= n), *things[half:]]
     _order(rows, up, down, glued, 1 if top else 0, 8 if len(reach) < MANY else 4)
     _glue(rows, up, down, glued, rank)
     xs = _place(rows, up, down, reach, gap, n, glued, 8 if len(reach) < MANY else 5)
@@ -121,8 +130,8 @@ def layered(
     for h, space in zip(heights, gaps, strict=True):
         ys.append(y + h / 2)
         y += h + space
-    left = min(xs[i] - reach[i][0] for i in range(n))
-    right = max(xs[i] + reach[i][1] for i in range(n))
+    left = min(x - to_left for x, (to_left, _) in zip(xs, reach, strict=True))
+    right = max(x + to_right for x, (_, to_right) in zip(xs, reach, strict=True))
     anchors = [(xs[i] - left, ys[rank[i]]) for i in range(n)]
     bends = {key: [(xs[d] - left, ys[row_of[d]]) for d in chain] for key, chain in lanes.items() if chain}
     return Layout(anchors, bends, rank, right - left, y - gaps[-1])
@@ -148,17 +157,27 @@ def _topological(above: list[list[int]]) -> list[int]:
 
 
 def _ranks(
-    order: list[int], above: list[list[int]], below: list[list[int]], top: int, bottom: int
+    order: list[int],
+    above: list[list[int]],
+    below: list[list[int]],
+    top: int,
+    bottom: int,
+    firm: Collection[int],
 ) -> list[int]:
-    """Rows: as high as possible, but sources next to their first user."""
+    """Rows: as high as possible, but sources next to their first user, and full rows of `firm` ones go on in the next."""
     n = len(above)
     first = 1 if top else 0
     rank = [0] * n
+    across = [0] * (n + 1)
     for v in order:
         if top <= v < n - bottom:
             rank[v] = first
             for u in above[v]:
                 rank[v] = max(rank[v], rank[u] + 1)
+            if v in firm:
+                while across[rank[v]] == ABREAST:
+                    rank[v] += 1
+                across[rank[v]] += 1
     for u in range(top, n - bottom):
         inside = [rank[v] for v in below[u] if v < n - bottom]
         if not above[u] and inside:

@@ -76,17 +76,19 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
     ]
     for group in where["groups"]:
         parts += _group(film, k, *group)
+    begun = _begun(film, k)
     for bundle in where["forward"]:
         lines = [line for i in bundle["lines"] if (line := film["forward"][i])["k"] <= k]
         if lines:
             free = all(line["free"] for line in lines)
-            parts.append(_path(bundle["p"], 4, "f n" if free else "f", color["outline"]))
+            drawn = _path(bundle["p"], 4, "f n" if free else "f", color["outline"])
+            parts.append(_faint(drawn) if min(line["k"] for line in lines) < begun else drawn)
             if any(line["cut"] for line in lines):
                 parts.append(f'<path d="{cut(bundle["p"])}" stroke="{color["bad"]}" stroke-width="2.2"/>')
     for u, x, y in where["units"]:
         if film["units"][u]["since"] <= k:
             parts += _unit(film, film["units"][u], x, y, k)
-    gradients = [_gradient(film, bundle, k) for bundle in where["backward"]]
+    gradients = [_gradient(film, bundle, k, begun) for bundle in where["backward"]]
     parts += [line for line, *_ in filter(None, gradients)]
     parts += [part for _, *label in filter(None, gradients) for part in label]  # no line passes over a label
     return "".join([*parts, *_legend(film, k, h - 25), "</svg>"])
@@ -371,19 +373,26 @@ def moved(unit: Record, cx: float, cy: float) -> list[list[float]]:
     return [[t, x + cx, y + cy, w, h] for t, x, y, w, h in unit["boxes"]]
 
 
-def _gradient(film: Record, bundle: Record, k: int) -> list[str]:
-    found = [
-        film["states"][i]
-        for line in bundle["lines"]
-        if (i := at(film["backward"][line]["tl"], k)) is not None
-    ]
+def _begun(film: Record, k: int) -> int:
+    """The step at which the iteration of a training loop began; what earlier ones made is drawn faintly (assets/graph.js does the same)."""
+    return max((turn for turn in film["turns"] if turn <= k), default=0) if film["curves"] else 0
+
+
+def _faint(lines: str) -> str:
+    return f'<g opacity=".25">{lines}</g>'
+
+
+def _gradient(film: Record, bundle: Record, k: int, begun: int) -> list[str]:
+    timelines = [film["backward"][line]["tl"] for line in bundle["lines"]]
+    found = [film["states"][i] for timeline in timelines if (i := at(timeline, k)) is not None]
     if not found:
         return []
     color, p = palette(), bundle["p"]
     sent = [(value, after) for status, value, after in found if status == "sent"]
     if not sent:
         pruned = all(status == "pruned" for status, *_ in found)
-        return [_path(p, 7, "e n" if pruned else "e", color["outline"])]
+        line = _path(p, 7, "e n" if pruned else "e", color["outline"])
+        return [_faint(line) if min(timeline[0] for timeline in timelines if timeline) < begun else line]
     one = len(bundle["lines"]) == 1
     value, after = sent[0]
     text = brief(film, value) if one else f"{len(sent)}/{len(bundle['lines'])}"

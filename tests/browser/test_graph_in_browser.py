@@ -232,6 +232,7 @@ MARKS = {
     ".agl-unit:not([data-s='ghost']) .agl-rule-line": rf'<path d="M[^"]*h[\d.]+" stroke="{palette()["hair"]}"',
     ".agl-pill > rect, .agl-at > rect": r'<rect [^>]*rx="(?:9.5|3)"',
     ".agl-badge rect": r'rx="7.5"',
+    ":is(.agl-f.agl-past, .agl-b:has(> .agl-bline)[data-s~='past'])": r'<g opacity="',
 }
 """Marks of the live graph -> the same in a still picture. Texts are compared one by one."""
 

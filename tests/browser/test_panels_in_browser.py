@@ -15,6 +15,7 @@ from test_views_in_browser import find, layers
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace
+from autograd_lab.utils.checkpoint import checkpoint
 from autograd_lab.widgets.levels import LEVELS
 
 
@@ -322,6 +323,71 @@ def test_the_map_covers_nothing_and_fit_can_be_read(bare):
     page.wait_for_timeout(400)
     scale = float(re.search(r"scale\(([\d.]+)\)", page.locator(".agl-svg > g").get_attribute("transform"))[1])
     assert scale >= 0.4
+
+
+def test_all_of_a_long_loop_fits_and_the_iteration_that_runs_stands_out(bare):
+    stepper = lab.step(training(30))
+    k = stepper.film["turns"][15] + 60
+    page = bare(size=(1440, 900)).show(stepper.goto(k))
+    page.get_by_role("button", name="Fit graph").click()
+    page.wait_for_timeout(400)
+    pane = page.locator(".agl-svg").bounding_box()
+    for iteration in (1, 16, 30):
+        box = page.locator(".agl-folded", has_text=f"iteration {iteration} of 30").bounding_box()
+        assert pane["x"] <= box["x"], iteration
+        assert box["x"] + box["width"] <= pane["x"] + pane["width"], iteration
+        assert pane["y"] <= box["y"] < pane["y"] + pane["height"], iteration
+    lines = "() => [...document.querySelectorAll('.agl-f, .agl-b')].map((e) => Number(getComputedStyle(e.querySelector('.agl-past') ?? e).opacity))"
+    assert set(page.evaluate(lines)) == {0.25, 1}
+    page.get_by_label("Position").fill(
+        str(stepper.film["turns"][0] + 30)
+    )  # in the first iteration nothing is past
+    page.wait_for_timeout(200)
+    assert set(page.evaluate(lines)) == {1}
+
+
+def long_names() -> Trace:
+    the_weight_of_the_first_layer_of_my_net_a = torch.tensor(2.0, requires_grad=True)
+    the_weight_of_the_first_layer_of_my_net_b = torch.tensor([3.0] * 8, requires_grad=True)
+    with lab.record() as trace:
+        the_product_of_both_the_weights_of_my_net = the_weight_of_the_first_layer_of_my_net_a * the_weight_of_the_first_layer_of_my_net_b  # fmt: skip
+        (the_product_of_both_the_weights_of_my_net.tanh().exp() + the_product_of_both_the_weights_of_my_net).sum().backward()  # fmt: skip
+    return trace
+
+
+CUT = """() => [...document.querySelectorAll(".agl-rule :is(b, em, math, .agl-card-label, .agl-term, .agl-card)")].filter((e) => {
+  const around = e.closest(".agl-term, .agl-card") ?? e, pane = e.closest(".agl-rule").getBoundingClientRect(), r = e.getBoundingClientRect();
+  const scrolls = [...document.querySelectorAll(".agl-rule *")].some((one) => one.contains(e) && /auto/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth);
+  return r.width && !scrolls && (r.right > around.getBoundingClientRect().right + 1 || r.right > pane.right + 1);
+}).map((e) => e.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 700), (720, 450)], ids=str)
+def test_nothing_in_the_rule_pane_is_cut(bare, size):
+    """Not even with names of 40 letters: what a node sends is read there. Ordinary formulas need no scrolling either."""
+    one = bare(size=size)
+    for name, trace in (("long names", long_names()), ("a loop", training(2))):
+        page = one.show(lab.step(trace))
+        rows = []
+        for k in range(1, len(trace), 3):
+            page.get_by_label("Position").fill(str(k))
+            found = page.evaluate(CUT)
+            assert found == [], (name, k)
+            rows.append(page.evaluate("[...document.querySelectorAll('.agl-rule :is(.agl-card-label, .agl-term)')].every((e) => e.scrollWidth <= e.clientWidth + 1)"))  # fmt: skip
+        assert name == "long names" or all(rows)
+
+
+def test_what_checkpoint_runs_again_is_not_called_the_engines(bare):
+    w = torch.tensor(0.5, requires_grad=True)
+    with lab.record() as trace:
+        x = torch.tensor(2.0, requires_grad=True)
+        checkpoint(lambda x: (x * w).tanh(), x, use_reentrant=False).backward()
+    film = lab.step(trace).film
+    again = next(n for n, node in enumerate(film["nodes"]) if node.get("aside"))
+    page = bare(size=(1440, 900)).show(lab.step(trace, position=film["focus"].index(again)))
+    expect(page.locator(".agl-rule")).to_contain_text("in a forward that checkpoint runs again")
+    expect(page.locator(".agl-rule")).not_to_contain_text("create_graph")
+    expect(page.locator(".agl-rule")).not_to_contain_text("4 bytes")
 
 
 def test_long_names_are_cut_at_their_front(bare):

@@ -1,9 +1,12 @@
 """Questions worked out from real recordings: the right answers, and the wrong ones of known misconceptions."""
 
 import contextlib
+import itertools
 import json
 
+import operations
 import pytest
+from each import each
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -468,3 +471,37 @@ def test_a_value_of_the_forward_pass_is_not_said_to_have_the_messages_gradient()
     assert judge(q, "36")["note"] == (
         "36 is the value of loss from the forward pass; what is sent here is g * b = 6."
     )
+
+
+EXTREMES = [float("inf"), -float("inf"), float("nan"), 0.0, -0.0, 1e300, 1e-300, 1.0]
+
+
+def test_a_program_full_of_extremes_can_be_asked_about():
+    """Of every rule: nothing raises, and nothing is printed in red below the student's cell, since warnings are errors here."""
+    firsts = {call.rule: call for call in reversed(operations.CALLS)}
+
+    def asked(call):
+        tensors = call.tensors(torch)
+        numbers = itertools.cycle(EXTREMES)
+        for name, t in tensors.items():
+            if t.is_floating_point():
+                data = list(itertools.islice(numbers, t.numel()))
+                tensors[name] = torch.tensor(data, dtype=t.dtype).reshape(t.shape).requires_grad_(t.requires_grad)  # fmt: skip
+        with contextlib.suppress(RuntimeError, IndexError, ValueError), lab.record() as trace:
+            y = call.run(torch, tensors)
+            y = y[0] if isinstance(y, (tuple, list)) else y
+            y.sum().backward()
+        questions(trace)
+
+    each(firsts.values(), asked)
+
+
+def test_what_has_no_elements_or_another_shape_is_no_wrong_answer():
+    empty, x = torch.zeros(0, 3, requires_grad=True), torch.tensor([[1.0, 2.0]], requires_grad=True)
+    asked = record(lambda: (empty * 2).sum().backward())
+    assert all(q["answer"] not in ([], [[]]) for q in asked)  # of what has no elements the shape is asked
+    assert [q["answer"] for q in asked if q["type"] == "number"] == [0, None]
+    assert find(asked, "sum runs")["wrong"] == []
+    for change in ("t_()", "unsqueeze_(0)", "squeeze_()", "as_strided_((1,), (1,))"):
+        changed = find(record(lambda change=change: eval("x.clone()." + change, {"x": x})), "in place")
+        assert "sign" not in [misconception for misconception, *_ in changed["wrong"]]

@@ -7,6 +7,7 @@ import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.widgets import drawing
 
 
 def blocks(n=60):
@@ -109,6 +110,23 @@ def test_the_groups_have_the_modules_names():
     names = re.findall(r">(\d+)</text>", svg)
     assert sorted(map(int, names)) == list(range(60))
     assert svg.count(">9 nodes<") == 60  # five operations and four parameters each
+
+
+def test_the_variables_of_the_caller_name_the_leaves_and_the_modules():
+    """Where `params` says no other name; a box around the whole model would be all of the picture."""
+    model, w = torch.nn.Linear(2, 3), torch.tensor(2.0, requires_grad=True)
+    loss = (model(torch.ones(2)) * w).sum()
+    shown = re.findall(r">([^<]+)</text>", lab.draw(loss, params={"scale": w}).svg)
+    assert {"model.weight", "model.bias", "scale", "loss"} <= set(shown)
+    assert not {"w", "model"} & set(shown)
+    assert "loss" not in drawing.draw(loss).svg  # without a frame
+    net, cell = blocks(), torch.nn.Linear(4, 4)
+    boxes = re.findall(r">(net[^<]*)</text>", lab.draw(net(torch.ones(3, 4)).sum()).svg)
+    assert sorted(boxes) == sorted(f"net.{i}" for i in range(60))
+    x = torch.ones(4)
+    for _ in range(400):
+        x = cell(x)
+    assert "nodes 1 to 133" in lab.draw(x).svg  # one module, 400 times, parts nothing
 
 
 def test_iterations_are_bundled_by_their_numbers():

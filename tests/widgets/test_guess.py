@@ -1,6 +1,7 @@
 """The card of `lab.reveal`: colors from the stepper's list, and nothing of a page that could be read too early."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 from autograd_lab.course.foreseen import FOLDER, questions
@@ -75,3 +76,14 @@ def test_marks_of_markdown_are_read():
     for _, card in every_open_card():
         for words in card["after"]:
             assert "*" not in re.sub(r"<code>.*?</code>", "", guess.marked(words))
+
+
+def test_the_stars_of_python_stay_stars():
+    """In what a card asks, which is code more often than prose."""
+    for words in ("(2 * x + 1) ** 2", "x**3 and y**2", "a*b*c", "f(*xs, **options)"):
+        assert guess.marked(words) == words
+    for number in sorted(path.stem for path in FOLDER.glob("*.txt")):
+        for question in questions(number).values():
+            for part in question.parts:
+                shown = unescape(re.sub("<[^>]+>", "", guess.marked(part.label)))
+                assert shown == part.label.replace("`", ""), question.id

@@ -24,8 +24,11 @@ def test_no_two_boxes_overlap_and_edges_lead_down(seed):
         assert a[1] <= b[0] + 1e-6 or b[1] <= a[0] + 1e-6 or a[3] <= b[2] or b[3] <= a[2]
     for u, v, *_ in edges:
         assert boxes[u][3] + 49 < boxes[v][2]
-    assert min(box[0] for box in boxes) == pytest.approx(0)
-    assert max(box[1] for box in boxes) == pytest.approx(found.width)
+    ways = [
+        x for bends in found.bends.values() for x, _ in bends
+    ]  # each in a lane of its own, which nothing cuts off
+    assert min(*[box[0] for box in boxes], *[x - 17 for x in ways]) == pytest.approx(0)
+    assert max(*[box[1] for box in boxes], *[x + 17 for x in ways]) == pytest.approx(found.width)
     assert max(box[3] for box in boxes) <= found.height + 1e-6
 
 
@@ -62,3 +65,12 @@ def test_a_chain_is_straight():
 def test_nothing_and_one():
     assert layered([], []).anchors == []
     assert layered([(10, 20, 40)], []).anchors == [(10, 20)]
+
+
+def test_many_groups_go_on_in_the_next_row():
+    """What follows them is below all; boxes that are no groups stay in one row, however many they are."""
+    sizes, edges = [(70, 70, 50)] * 32, [*((0, v, 0, 0, 0) for v in range(1, 31)), (30, 31, 0, 0, 30)]
+    found = layered(sizes, edges, firm=range(1, 31))
+    assert found.rows == [0, *[1 + i // 6 for i in range(30)], 6]
+    assert found.width < 8 * (140 + 26)
+    assert layered(sizes, edges).rows == [0, *[1] * 30, 2]

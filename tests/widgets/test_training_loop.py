@@ -257,3 +257,35 @@ def test_a_loop_without_an_optimizer_keeps_its_groups():
     film = lab.step(trace).film
     assert film["open"]
     assert not {"forward", "optimizer", "backward"} & {group["name"] for group in film["groups"]}
+
+
+def test_in_a_picture_the_lines_of_earlier_iterations_are_faint():
+    """Each iteration draws as many lines as the others, and those of the last must be told from them; a loop that trains nothing is one graph."""
+    trace, _ = train(turns=10)
+    film = lab.step(trace).film
+    last = film["turns"][-1]
+    drawn = svg(film)
+    faint = drawn.count('<g opacity=".25">')
+    shown = scene(film)
+    old = [line for line in shown["forward"] if min(film["forward"][i]["k"] for i in line["lines"]) < last]
+    sent = len(shown["backward"]) // 10
+    assert faint == len(old) + 9 * sent
+    assert svg(film, film["turns"][0] + 20).count("opacity") == 0
+    x = torch.tensor(0.5, requires_grad=True)
+    with lab.record() as trace:
+        y = x
+        for _ in range(4):
+            y = y.sin()
+        y.backward()
+    assert "opacity" not in svg(lab.step(trace).film)
+
+
+def test_many_iterations_stand_in_rows():
+    trace, _ = train(turns=30)
+    film = lab.step(trace).film
+    (width, height), groups = scene(film)["size"], scene(film)["groups"]
+    assert len(groups) == 30
+    assert width < 2.5 * height  # the parameters alone are as wide
+    rows = [y for _, _, y, *_ in sorted(groups)]
+    assert rows == sorted(rows)  # in the order in which they run
+    assert max(map(rows.count, rows)) == 6

@@ -595,7 +595,7 @@ export class Graph {
       return apart;
     }
     const { k } = this.stage, { pointed } = this, all = () => { crowd.start(this.things[name].length); return { members: new Set(ids), own: new Map(), fresh: true }; };
-    const known = this.known[name] = !this.known[name] || Math.abs(this.known[name].k - k) > JUMP ? all() : this.known[name];
+    const known = this.known[name] = !this.known[name] || Math.abs(this.known[name].k - k) > JUMP || this.known[name].begun !== this.begun ? all() : this.known[name];
     for (const id of known.fresh ? ids : [...this.between(name, known.k, k), ...[pointed, known.pointed].flatMap((one) => (one?.[0] === name ? one[1] : []))]) {
       if (!known.members.has(id)) continue;
       const is = state(id), own = is !== null && (is.bundle === undefined || is.label || (pointed?.[0] === name && pointed[1] === id));
@@ -608,7 +608,7 @@ export class Graph {
       if (!out) apart.set(id, is);
       crowd.put(id, out ? is.bundle : undefined);
     }
-    Object.assign(known, { k, pointed, fresh: false });
+    Object.assign(known, { k, pointed, begun: this.begun, fresh: false });
     return apart;
   }
 
@@ -619,6 +619,7 @@ export class Graph {
   paint() {
     this.locate();
     this.place();
+    this.begun = (this.film.curves && this.film.turns?.findLast((k) => k <= this.stage.k)) || 0; // in a training loop: lines of earlier iterations are faint
     this.layers.forEach((layer, i) => {
       const name = LAYERS[i], drawn = this.drawn[name], alone = this.apart(name);
       for (const [id, thing] of drawn) if (!alone.has(id)) { this.drop(thing); drawn.delete(id); }
@@ -635,7 +636,7 @@ export class Graph {
   /** Bundles of a layer: the same elements, classes and states as of one thing, with the shapes of many. */
   crowdOf(name) {
     const make = {
-      forward: (free) => { const paths = [s("path", { class: `agl-fline${free}` }), s("path", { class: "agl-fhead" })]; return { g: s("g", { class: "agl-f", "data-s": "made" }, ...paths), paths }; },
+      forward: (free) => { const paths = [s("path", { class: `agl-fline${free}` }), s("path", { class: `agl-fhead${free}` })]; return { g: s("g", { class: "agl-f", "data-s": "made" }, ...paths), paths }; },
       backward: (state) => { const [status, style] = state.split("|"), paths = [s("path", { class: "agl-bline" }), s("path", { class: "agl-bhead" })]; return { g: s("g", { class: "agl-b", "data-s": status, style }, ...paths), paths, above: Boolean(style) }; },
       units: (state) => {
         const [is, status] = state.split("|"), paths = ["agl-box", "agl-box", "agl-link", "agl-node"].map((c) => s("path", { class: c }));
@@ -710,7 +711,8 @@ export class Graph {
 
   state_forward(id) {
     const { since, free, cut } = this.things.forward[id];
-    return since > this.stage.k ? null : { bundle: cut ? undefined : free ? " agl-free" : "" };
+    const past = since < this.begun ? " agl-past" : "";
+    return since > this.stage.k ? null : { past, bundle: cut ? undefined : (free ? " agl-free" : "") + past };
   }
 
   make_forward(id) {
@@ -742,7 +744,10 @@ export class Graph {
     long.line.setAttribute("d", visiblePath(long.p, this.region, long.short));
   }
 
-  draw_forward(thing) { this.stretch(thing); }
+  draw_forward(thing, id, { past }) {
+    this.stretch(thing);
+    this.set(thing, "g", thing.g, "class", `agl-f${past}`);
+  }
 
   make_backward(id) {
     const { p } = this.things.backward[id], thing = { g: s("g", { class: "agl-b", "data-line": `b${id}` }) };
@@ -771,7 +776,7 @@ export class Graph {
     const status = sent ? "sent" : pruned === lines.length ? "pruned" : "made", hot = about ? " about" : came ? " hot" : "";
     const state = (one || came) && last?.[0] === "sent" ? last : null, [, v, after] = state ?? [0, -1, -1];
     const text = !sent ? "" : !state ? `${sent}/${lines.length}` : brief(film, v) + (after < 0 ? "" : ` \u2192 ${brief(film, after)}`);
-    const s = status + hot + (sent && level < 0 ? " zero" : ""), style = sent ? weight(level) : "";
+    const s = status + hot + (sent && level < 0 ? " zero" : "") + (!sent && thing.sums[0] < this.begun ? " past" : ""), style = sent ? weight(level) : "";
     return { s, style, text, item: film.values[after < 0 ? v : after], wide: one ? 0 : Math.max(30, 13 + 6.6 * text.length),
       label: text !== "" && !this.far && this.labelled(pill, this.region), bundle: hot ? undefined : `${s}|${style}` };
   }

@@ -4,6 +4,7 @@
 // Neighbours lie flat in their lists, [item, offset, item, offset, ...]: a large graph would otherwise make a million pairs.
 
 const MANY = 3000; // more items than this are ordered and placed in fewer sweeps
+const ABREAST = 6; // so many groups fit side by side
 
 /** Place items so that edges [upper, lower, leaves, enters, cargo] lead down; layout.py says how and what is what. */
 export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap = 26, rowGap = 60, lane = 34) {
@@ -18,7 +19,7 @@ export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap
   above = above.map((us, v) => us.filter((u) => turn[u] < turn[v]));
   const below = lists(n);
   above.forEach((us, v) => us.forEach((u) => below[u].push(v)));
-  const rank = ranks(order, above, below, top, bottom);
+  const rank = ranks(order, above, below, top, bottom, firm);
   const glued = new Map();
   for (let u = top; u < n - bottom; u++) {
     const v = below[u][0];
@@ -47,6 +48,12 @@ export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap
 
   const rows = lists(rank.reduce((a, b) => Math.max(a, b), 0) + 1);
   for (let i = 0; i < reach.length; i++) if (!glued.has(i)) rows[rowOf[i]].push(i);
+  const full = rows.map((row) => row.filter((i) => firm.has(i)).length === ABREAST);
+  rows.forEach((row, r) => {
+    if (!full[r] && !full[r - 1]) return;
+    const things = row.filter((i) => i < n), half = things.length >> 1;
+    rows[r] = [...things.slice(0, half), ...row.filter((i) => i >= n), ...things.slice(half)];
+  });
   arrange(rows, up, down, glued, top ? 1 : 0, reach.length < MANY ? 8 : 4);
   glue(rows, up, down, glued, rank);
   const xs = put(rows, up, down, reach, gap, n, glued, reach.length < MANY ? 8 : 5);
@@ -56,7 +63,7 @@ export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap
   let y = 0;
   heights.forEach((h, r) => { ys.push(y + h / 2); y += h + gaps[r]; });
   let left = Infinity, right = -Infinity;
-  for (let i = 0; i < n; i++) { left = Math.min(left, xs[i] - reach[i][0]); right = Math.max(right, xs[i] + reach[i][1]); }
+  for (let i = 0; i < xs.length; i++) { left = Math.min(left, xs[i] - reach[i][0]); right = Math.max(right, xs[i] + reach[i][1]); }
   const anchors = [];
   for (let i = 0; i < n; i++) anchors.push([xs[i] - left, ys[rank[i]]]);
   const bends = new Map([...lanes].filter(([, chain]) => chain.length).map(([key, chain]) => [key, chain.map((d) => [xs[d] - left, ys[rowOf[d]]])]));
@@ -91,12 +98,16 @@ function topological(above) {
   return order;
 }
 
-function ranks(order, above, below, top, bottom) {
-  const n = above.length, first = top ? 1 : 0, end = n - bottom, rank = new Array(n).fill(0);
+function ranks(order, above, below, top, bottom, firm) {
+  const n = above.length, first = top ? 1 : 0, end = n - bottom, rank = new Array(n).fill(0), across = new Array(n + 1).fill(0);
   for (const v of order) {
     if (v < top || v >= end) continue;
     rank[v] = first;
     for (const u of above[v]) rank[v] = Math.max(rank[v], rank[u] + 1);
+    if (firm.has(v)) {
+      while (across[rank[v]] === ABREAST) rank[v]++;
+      across[rank[v]]++;
+    }
   }
   for (let u = top; u < end; u++) {
     let least = Infinity;

@@ -319,7 +319,7 @@ export class Panels {
       const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i, "", node.outputs.includes(i) ? film.units[node.unit].since - 1 : k)).join("");
       if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
       if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${this.math(node.numbers)}</p>`;
-      if (pass) html += `<p>Backward pass ${pass} ran with <code>create_graph=True</code>: the engine's own arithmetic is recorded, so that its result can be differentiated again.</p>`;
+      if (pass) html += `<p>${node.aside ? `Your code recorded it while backward pass ${pass} ran: in a hook, or in a forward that <code>checkpoint</code> runs again` : `Backward pass ${pass} ran with <code>create_graph=True</code>: the engine's own arithmetic is recorded, so that its result can be differentiated again`}.</p>`;
       if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.filter(([to]) => to).map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${this.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
       else if (own) html += "<p>Its backward is code of yours: the engine calls it with the incoming gradient.</p>";
     } else {
@@ -416,7 +416,7 @@ export class Panels {
         return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi class="agl-var">${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi class="agl-var">${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
       }
       const what = `${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}`;
-      if (!entries) return `<p>to <i>${to}</i>: ${what}. Never built: it would take ${bytes(rowCount * columnCount * size)}.</p>`;
+      if (!entries) return `<p>to <i>${to}</i>: ${rowCount * columnCount > 1 ? `${what}. ` : ""}${Math.max(rowCount, columnCount) > 16 ? `Never built: it would take ${bytes(rowCount * columnCount * size)}` : "The recording does not have its numbers"}.</p>`;
       const matrix = dense(rowCount, columnCount, entries), cell = Math.max(3, Math.min(8, Math.floor(48 / rowCount)));
       return `<button type="button" class="agl-card agl-open agl-jac" data-lm-suppress-shortcuts="true" data-jacobian="${n} ${nr}" title="Larger view"
         aria-label="Local Jacobian to ${to}, ${rowCount} by ${columnCount}. Larger view"><span class="agl-card-label">to <i>${to}</i>: ${what}</span>${heat(matrix, cell, `${rowCount} by ${columnCount} numbers`)}</button>`;

@@ -1,7 +1,8 @@
-"""All notebooks as they run for their pages, in one kernel, one after the other: a kernel for each would take most of the time."""
+"""What several sites of these tests are made of, and takes long: notebooks that have run, and Python files that are compiled."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,13 +10,17 @@ import nbformat
 
 from autograd_lab.course import build as course
 from autograd_lab.site import reading
+from autograd_lab.site.pyodide import Pyodide
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.py"))
 
 
 def ran(sources: list[Path] = SOURCES) -> dict[Path, str]:
-    """What `reading.executed` gives for each source."""
+    """What `reading.executed` gives for each source.
+
+    In one kernel, one after the other: a kernel for each would take most of the time.
+    """
     books = {source: course.read_source(source) for source in sources}
     cells = []
     for book in books.values():
@@ -25,3 +30,15 @@ def ran(sources: list[Path] = SOURCES) -> dict[Path, str]:
     with ThreadPoolExecutor(1) as aside:  # while Playwright is open, an event loop runs in this thread
         aside.submit(course.execute, whole, ROOT / "notebooks", ROOT).result()
     return {source: str(nbformat.writes(book)) for source, book in books.items()}
+
+
+compiled: dict[frozenset[tuple[str, bytes]], dict[str, bytes]] = {}
+compile_files = Pyodide._bytecode
+
+
+def bytecode(python: Pyodide, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """In the place of the method `Pyodide._bytecode`: what it gives, which takes seconds, and is the same for every site."""
+    key = frozenset(files.items())
+    if key not in compiled:
+        compiled[key] = compile_files(python, files)
+    return compiled[key]

@@ -6,37 +6,35 @@ import re
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request, Route
 
 
-def walk(button: Locator, steps: int, look: str) -> list[Any]:
+def walk(button: Locator, steps: int, look: str, *, drawn: bool = True) -> list[Any]:
     """Press a button so many times; what a function of the page returns after each time, when it is drawn.
 
     In one call of the page: to ask for each step from here takes longer than the step. The first is a click with the
-    mouse, for which Playwright sees that nothing lies over the button.
+    mouse, for which Playwright sees that nothing lies over the button. A picture takes ten times as long as a step: not
+    `drawn`, the function looks at once, and what it measures is laid out for it.
     """
     button.click()
-    return [button.evaluate(look), *_repeat(button, list(range(1, steps)), "e.click()", look)]
+    return [button.evaluate(look), *_repeat(button, list(range(1, steps)), "e.click()", look, drawn)]
 
 
-def scrub(slider: Locator, places: list[int], look: str) -> list[Any]:
-    """Move a slider to these places; what a function of the page returns at each, when it is drawn."""
+def scrub(slider: Locator, places: list[int], look: str, *, drawn: bool = True) -> list[Any]:
+    """Move a slider to these places; what a function of the page returns at each, as in `walk`."""
     slider.fill(str(places[0]))
-    return [
-        slider.evaluate(look),
-        *_repeat(
-            slider, places[1:], "e.value = k; e.dispatchEvent(new Event('input', { bubbles: true }))", look
-        ),
-    ]
+    move = "e.value = k; e.dispatchEvent(new Event('input', { bubbles: true }))"
+    return [slider.evaluate(look), *_repeat(slider, places[1:], move, look, drawn)]
 
 
-def _repeat(element: Locator, places: list[int], act: str, look: str) -> list[Any]:
+def _repeat(element: Locator, places: list[int], act: str, look: str, drawn: bool) -> list[Any]:
+    wait = "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
     return element.evaluate(
         f"""async (e, places) => {{
              const look = {look}, seen = [];
              for (const k of places) {{
                {act};
-               await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+               {wait if drawn else ""}
                seen.push(look());
              }}
              return seen;
@@ -56,6 +54,21 @@ def violations(page: Page) -> list[dict[str, Any]]:
 
 
 NETWORK = re.compile("^(?!file:|data:|blob:|about:)")
+
+
+def elsewhere(context: BrowserContext, home: str) -> list[str]:
+    """The addresses that are asked for, from now on, from anywhere but a server of the test's.
+
+    Nothing is held up for it: a request that a test may answer comes here and back first, and is never met from a cache.
+    """
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        if NETWORK.match(request.url) and not request.url.startswith(home):
+            asked.append(request.url)
+
+    context.on("request", note)
+    return asked
 
 
 class Tab:

@@ -56,7 +56,7 @@ def test_the_view_follows_every_step(bare, program):
     page = opened(bare(size=(1440, 900)).show(stepper))
     marks = []
     for k, seen in enumerate(
-        walk(page.get_by_role("button", name="Step", exact=True), len(stepper.trace), LOOK), 1
+        walk(page.get_by_role("button", name="Step", exact=True), len(stepper.trace), LOOK, drawn=False), 1
     ):
         assert seen["count"].startswith(f"{k} /")
         assert seen["says"].startswith(

@@ -321,7 +321,7 @@ def step_of(trace: Trace, kind: str, nr: int = 0) -> int:
 
 def visible(page: Page, selector: str) -> list[str]:
     """The texts of the labels that are shown."""
-    return [text for one in page.locator(selector).all() if one.is_visible() and (text := one.text_content())]
+    return [text for text in page.locator(selector).locator("visible=true").all_text_contents() if text]
 
 
 def test_the_seed_is_seen_to_arrive(bare):
@@ -367,7 +367,8 @@ def test_a_label_stays_at_its_place_when_the_sum_grows(bare):
     for trace in (vectors(), matrices(), hooked(), written(), several_results()):
         shown = fitted(page, trace)
         places = range(len(trace) + 1)
-        for k, found in zip(places, scrub(shown.locator(".agl-range"), list(places), outside), strict=True):
+        slider = shown.locator(".agl-range")
+        for k, found in zip(places, scrub(slider, list(places), outside, drawn=False), strict=True):
             assert found == [], k
 
 
@@ -443,7 +444,7 @@ def test_what_gets_no_gradient_can_be_hidden(bare):
     assert page.locator(".agl-tensor").count() == before - 3
     assert page.locator(".agl-off-grad").count() == 0
     # and the steps that are about a hidden one are shown
-    scrub(page.locator(".agl-range"), list(range(len(trace) + 1)), "() => 0")
+    scrub(page.locator(".agl-range"), list(range(len(trace) + 1)), "() => 0", drawn=False)
     assert page.get_by_role("status").inner_text() == text
     toggle.click()
     assert page.locator(".agl-tensor").count() == before

@@ -72,11 +72,10 @@ def test_every_control(live):
     stage.get_by_label("Speed").select_option("10")
     live.button("Play").click()
     expect(stage.locator(".agl-count")).to_have_text(f"{total} / {total}")
-    small = [
-        (button.get_attribute("aria-label") or button.inner_text(), box)
-        for button in stage.get_by_role("button").all()
-        if (box := button.bounding_box()) and min(box["width"], box["height"]) < 24
-    ]
+    small = stage.get_by_role("button").evaluate_all(
+        """all => all.map((e) => [e.getAttribute("aria-label") || e.innerText, ...[e.getBoundingClientRect()].flatMap((box) => [box.width, box.height])])
+                  .filter(([, width, height]) => width && Math.min(width, height) < 24)"""
+    )
     assert not small
     eventually(lambda: live.evaluate("print(s.position)"), str(total))  # a move is sent a moment later
     live.evaluate("s.goto(9)")
@@ -106,7 +105,7 @@ def test_no_key_typed_in_the_stepper_changes_the_notebook(live):
     before = page.evaluate(cells)
     places = stage.locator("button, select, input, textarea, summary, a[href], [tabindex]")
     assert places.count() >= 15
-    for place in places.all():
+    for place in places.element_handles():
         assert place.get_attribute("data-lm-suppress-shortcuts") == "true", place.evaluate(
             "e => e.outerHTML"
         )[:200]

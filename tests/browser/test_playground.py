@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from each import each
 from playwright.sync_api import expect
+from ran import bytecode
 from tabs import violations
 
 from autograd_lab.site import build, play, pyodide
@@ -74,7 +75,9 @@ class Site:
 def site(browser, tmp_path_factory):
     """A site with the playground alone."""
     folder = tmp_path_factory.mktemp("site")
-    made = build.build(build.Options(ROOT, pyodide.of(FOLDER, None)), [play.PAGE])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pyodide.Pyodide, "_bytecode", bytecode)
+        made = build.build(build.Options(ROOT, pyodide.of(FOLDER, None)), [play.PAGE])
     assert made.broken_links() == []
     made.write(folder)
     served = Site(folder, browser)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 
 import pytest
 from labserver import Lab, Notebook, eventually
@@ -151,20 +150,20 @@ def test_a_known_mistake_is_named_and_an_unreadable_answer_is_not_counted(browse
     notebook.close()
 
 
-def scrolled(notebook: Notebook) -> float:
-    """How far the notebook is scrolled."""
-    return notebook.page.evaluate(
-        "[...document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')].reduce((sum, e) => sum + e.scrollTop, 0)"
-    )
+SCROLLED = "() => [...document.querySelectorAll('.jp-WindowedPanel-outer, .jp-Notebook')].reduce((sum, e) => sum + e.scrollTop, 0)"
+"""How far the notebook is scrolled."""
 
-
-def at_rest(notebook: Notebook) -> float:
-    """How far the notebook is scrolled once JupyterLab, which measures cells late after a run, has left it in place for a second and a half."""
-    before, since = scrolled(notebook), time.monotonic()
-    while time.monotonic() < since + 1.5:
-        if (now := scrolled(notebook)) != before:
-            before, since = now, time.monotonic()
-    return before
+AT_REST = f"""async () => {{
+  const scrolled = {SCROLLED};
+  let before = scrolled(), since = performance.now();
+  while (performance.now() < since + 1500) {{
+    await new Promise((done) => setTimeout(done, 20));
+    const now = scrolled();
+    if (now !== before) [before, since] = [now, performance.now()];
+  }}
+  return before;
+}}"""
+"""The same once JupyterLab, which measures cells late after a run, has left it in place for a second and a half."""
 
 
 @pytest.mark.parametrize("key", [" ", "ArrowRight"])
@@ -172,11 +171,11 @@ def test_one_key_leads_on_after_an_answer_and_the_notebook_stays(browser, lab, k
     """From the first question to the end with Enter and this key; nothing else ever has the focus than a part of the stepper."""
     notebook = show(browser, lab, CELL.format("predict=True"), *["1"] * 30, size=(1024, 700))
     stage, page = notebook.stage, notebook.page
-    at_rest(notebook)  # JupyterLab goes to the last cell that ran, sometimes late
+    page.evaluate(AT_REST)  # JupyterLab goes to the last cell that ran, sometimes late
     notebook.button("Last").click()
     expect(stage.locator(".agl-answer")).to_be_focused()
     stage.locator(".agl-answer").scroll_into_view_if_needed()
-    before = at_rest(notebook)
+    before = page.evaluate(AT_REST)
     for q in quiz(notebook, ALWAYS):
         while stage.locator(".agl-q").inner_text() != q["ask"]:
             page.keyboard.press(key)
@@ -189,7 +188,7 @@ def test_one_key_leads_on_after_an_answer_and_the_notebook_stays(browser, lab, k
         expect(notebook.button("Next question").or_(notebook.button("To the end"))).to_be_focused()
         page.keyboard.press(key)
         assert stage.evaluate("e => e.contains(document.activeElement)")
-        assert scrolled(notebook) == before
+        assert page.evaluate(SCROLLED) == before
     eventually(lambda: notebook.evaluate("print(s.score['open'])"), "0")
     notebook.close()
 

@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 from ran import ROOT, SOURCES, ran
-from tabs import NETWORK, violations
+from tabs import elsewhere, violations
 
 from autograd_lab.course.practice import NOTEBOOKS
 from autograd_lab.site import live, reading, search, start
@@ -67,16 +67,9 @@ def reader(browser, served) -> Iterator[tuple[Page, list[str]]]:
     noted: list[str] = []
     page.on("pageerror", lambda error: noted.append(str(error)))
     page.on("console", lambda said: noted.append(said.text) if said.type in ("error", "warning") else None)
-
-    def refuse(route):
-        if route.request.url.startswith(served):
-            route.continue_()
-        else:
-            noted.append(route.request.url)
-            route.abort()
-
-    context.route(NETWORK, refuse)
+    asked = elsewhere(context, served)
     yield page, noted
+    assert asked == []
     context.close()
 
 

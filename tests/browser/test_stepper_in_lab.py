@@ -89,7 +89,7 @@ def test_through_the_whole_trace_and_back(browser, lab, theme, name):
     assert notebook.page.evaluate(SCREEN) == expected(trace, 0)
     for k, screen in enumerate(walk(notebook.button("Step"), len(trace), SCREEN), 1):
         assert screen == expected(trace, k)
-    back = walk(notebook.button("Step back"), len(trace), SCREEN)
+    back = walk(notebook.button("Step back"), len(trace), SCREEN, drawn=False)
     for k, screen in zip(range(len(trace) - 1, -1, -1), back, strict=True):
         assert screen == expected(trace, k)
     background = notebook.stage.evaluate("e => getComputedStyle(e).backgroundColor")
@@ -108,7 +108,8 @@ def test_a_real_trace_of_arrays(browser, lab):
       const stage = document.querySelector(".agl"), texts = (what) => [...stage.querySelectorAll(what)].map((e) => e.textContent);
       return [stage.querySelector("[role=status]").innerText, texts(".agl-rule-head b"), texts(".agl-grad-fn[data-s~=active] .agl-label")];
     }"""
-    for k, (narration, head, lit) in enumerate(walk(notebook.button("Step"), len(trace), look), 1):
+    seen_at = walk(notebook.button("Step"), len(trace), look, drawn=False)
+    for k, (narration, head, lit) in enumerate(seen_at, 1):
         assert narration == narrate(trace, k)
         if trace.events[k - 1]["k"] == "vjp":
             assert head == lit == [names[trace.events[k - 1]["n"]]]

@@ -30,6 +30,8 @@ SAMPLES = REPO / "tests" / "trace"
 sys.path.insert(0, str(SAMPLES))
 
 
+POLLED = 20  # ms between two looks: Playwright would look at every frame, and have the page draw one for it
+
 AS_NEW = """
 from ipywidgets import Widget
 Widget.close_all()
@@ -193,7 +195,9 @@ class Notebook:
             page.goto(
                 f"{lab.url}/{place.format(path.relative_to(lab.folder))}", wait_until="domcontentloaded"
             )
-            page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000)
+            page.wait_for_function(
+                "window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000, polling=POLLED
+            )
             page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
         self.theme(theme)  # the server remembers the last one
         self._wait_for_kernel()
@@ -206,6 +210,7 @@ class Notebook:
             """() => { const s = window.jupyterapp.shell.currentWidget?.sessionContext;
                        return s?.isReady && s.session?.kernel?.status === "idle"; }""",
             timeout=240_000,
+            polling=POLLED,
         )
 
     def _wait_for_widgets(self) -> None:
@@ -219,6 +224,7 @@ class Notebook:
                  return manager.restoredStatus && manager.kernel?.handleComms;
                }""",
             timeout=240_000,
+            polling=POLLED,
         )
 
     def run(self) -> None:
@@ -230,6 +236,7 @@ class Notebook:
                          && c.filter((x) => x.model.type === "code" && x.model.sharedModel.getSource())
                              .every((x) => x.model.executionCount); }""",
             timeout=240_000,
+            polling=POLLED,
         )
 
     def theme(self, name: str) -> None:

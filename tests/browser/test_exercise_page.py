@@ -43,7 +43,7 @@ def test_a_verdict_read_again_later_has_no_dead_button(browser: Browser, lab: La
     notebook.run()
     expect(button(notebook.page)).to_be_visible()
     notebook.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    notebook.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    notebook.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", polling=50)
     notebook.close()
     again = Notebook.open_file(browser, lab, notebook.path)
     expect(again.page.get_by_text("02.4: not right yet")).to_be_visible()

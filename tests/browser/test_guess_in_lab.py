@@ -114,7 +114,7 @@ def test_a_reopened_notebook_needs_no_kernel(browser, lab):
     assert [count > 0 for count in carry] == [True, False]
     expect(page.get_by_label("y at 4")).to_have_css("border-radius", "5px")
     page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", polling=50)
     notebook.close()
     again = Notebook.open_file(browser, lab, notebook.path)
     again.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")

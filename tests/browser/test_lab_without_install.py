@@ -39,6 +39,10 @@ pytestmark = [
 READY = """() => { const s = window.jupyterapp?.shell.currentWidget?.sessionContext;
                    return s?.isReady && s.session?.kernel?.status === "idle"; }"""
 
+STILL = """addEventListener("DOMContentLoaded", () => document.head.append(Object.assign(document.createElement("style"),
+    { textContent: ".jp-KernelStatus-spinner { animation: none !important }" })))"""
+"""What JupyterLab turns while Python starts would be drawn all that time, which Python needs."""
+
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_):
@@ -77,6 +81,7 @@ def visitor(browser: Browser, address):
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         contexts.append(context)
         asked.append(elsewhere(context, address.partition("some/")[0]))
+        context.add_init_script(STILL)
         page = context.new_page()
         page.set_default_timeout(120_000)
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -121,7 +126,7 @@ def plain(text: str) -> str:
 
 def saved(page: Page) -> None:
     answered(page, "() => window.jupyterapp.commands.execute('docmanager:save-all')")
-    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", polling=50)
 
 
 def download(page: Page) -> bytes:
@@ -197,7 +202,7 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
     told = page.locator(".autograd-lab-bar").get_by_role("status")
     expect(told).to_contain_text("Python starts in this browser")
     expect(page.locator(".lm-DockPanel .lm-TabBar-tab.jp-mod-current")).to_have_text("00_start_here.ipynb")
-    page.wait_for_function(READY)
+    page.wait_for_function(READY, polling=200)
     expect(told).to_be_empty()
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     light = "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
@@ -236,7 +241,7 @@ def test_a_student_works_leaves_and_comes_back(visitor, address):
 
     saved(page)
     page.reload()
-    page.wait_for_function(READY)
+    page.wait_for_function(READY, polling=200)
     # what was chosen in the lab stays
     expect(page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
     assert "1 of " in run(page, "from autograd_lab import lab\nlab.progress()")[0]

@@ -174,7 +174,7 @@ def saved(browser: Browser, lab: Lab) -> Path:
     """A notebook with a stepper and an embedded one, run and saved by JupyterLab, which thereby trusts it."""
     notebook = show(browser, lab, SHOW, "s.embed()", name="saved.ipynb")
     notebook.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    notebook.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
+    notebook.page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", polling=50)
     notebook.close()
     return notebook.path
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_lab.tracing.trace import Record
 
 from . import nudge
-from .frames import film
+from .frames import Numbers, film
 from .runs import failed, round_to
 from .wire import encode
 
@@ -32,12 +32,15 @@ FEWER = 41, 21, 11
 """So many stops, as far as they have room."""
 
 
-def precomputed(run: Run, shown: Record, which: Record, room: int) -> tuple[str, Record, str]:
+def precomputed(
+    run: Run, shown: Record, which: Record, room: int, numbers: Numbers | None = None
+) -> tuple[str, Record, str]:
     """The packed document for one input, the stops that it is for, and a sentence: what is missing of it, or why there is none ("" then).
 
-    shown   the film that the page shows at first
-    which   the input as the front end knows it, with "name" and "stops"
-    room    bytes that the document may have
+    shown     the film that the page shows at first
+    which     the input as the front end knows it, with "name" and "stops"
+    room      bytes that the document may have
+    numbers   of that film, so that the others differ little
     """  # fmt: skip
     left_out = "The slider needs a kernel: this page leaves it out, since "
     large = f"{left_out}{FEWER[0]} runs of a graph of {len(shown['nodes'])} nodes are too large for it."
@@ -48,7 +51,7 @@ def precomputed(run: Run, shown: Record, which: Record, room: int) -> tuple[str,
             return "", {}, large
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a function that would say it all 41 times
-            found = _run_all(run, which, begun)
+            found = _run_all(run, which, begun, numbers)
         if found is None:
             return "", {}, f"{left_out}one run takes too long to do it {FEWER[0]} times."
         for count in FEWER:
@@ -71,7 +74,9 @@ def value_at(stops: Record, i: int) -> float:
     return round_to(stops["low"] + i * stops["by"])
 
 
-def _run_all(run: Run, which: Record, begun: tuple[float, float]) -> list[Any] | None:
+def _run_all(
+    run: Run, which: Record, begun: tuple[float, float], numbers: Numbers | None
+) -> list[Any] | None:
     """[film, nudges] for each stop, or the sentence of an error; None if that takes too long."""
     found: list[Any] = []
     before = run.now
@@ -79,7 +84,7 @@ def _run_all(run: Run, which: Record, begun: tuple[float, float]) -> list[Any] |
         run.now = before
         try:
             trace = run.again(run.read(which["name"], f"{value_at(which['stops'], i)!r}"))
-            found.append([film(trace), nudge.quotients(run, which["name"])])
+            found.append([film(trace, numbers=numbers), nudge.quotients(run, which["name"])])
         except (Exception, SystemExit) as error:  # of the user's function: the page says it at this stop
             found.append(failed(error))
         if not i and (time.process_time() > begun[0] + SLOW or time.perf_counter() > begun[1] + LONG):

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import traitlets
 
+from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.trace import Record
 
 from .runs import MOST_NUMBERS, Run, failed, is_one_number, is_tensor, number_in, stops, written
+
+if TYPE_CHECKING:
+    from .frames import Numbers
 
 
 class Rerun(traitlets.HasTraits):
@@ -23,6 +27,7 @@ class Rerun(traitlets.HasTraits):
     trace: Trace
     if TYPE_CHECKING:
         position: int
+        _numbers: Numbers | None
 
         @property
         def film(self) -> Record:
@@ -106,7 +111,7 @@ class Rerun(traitlets.HasTraits):
             return {}
         from .precomputed import precomputed
 
-        text, where, said = precomputed(self.run, self.film, which, room)
+        text, where, said = precomputed(self.run, self.film, which, room, self._numbers)
         if not text:
             return {"_resting": said}
         if len(able) > 1:
@@ -172,7 +177,7 @@ class Rerun(traitlets.HasTraits):
         if not asked:
             return
         answer: Record = {"n": asked["n"], "error": ""}
-        with self.hold_sync():
+        with self.hold_sync(), collector.paused():  # once at the end, not after each part, and all is alive
             try:
                 if "k" in asked:
                     self.position = asked["k"]

@@ -104,7 +104,9 @@ def test_what_is_the_same_is_not_sent():
     new = as_sent(old)
     new["rows"][7]["b"][4] = -1
     new["say"].insert(5, "another")
-    assert difference(old, new) == [
+    found = difference(old, new)
+    assert changed(old, found) == new
+    assert found == [
         "&",
         {
             "say": ["<", [0, -5, "another", -196]],

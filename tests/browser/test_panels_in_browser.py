@@ -442,7 +442,7 @@ SEEN = """(e) => {
 }"""
 
 
-@pytest.mark.parametrize("size", [(720, 450), (1024, 700), (800, 600), (480, 600)], ids=str)
+@pytest.mark.parametrize("size", [(720, 450), (1024, 768), (1024, 700), (800, 600), (480, 600)], ids=str)
 def test_nothing_is_cut_or_out_of_reach(bare, size):
     """Every level, a training loop, a question, the presenter and a comparison; what is further down is scrolled to."""
     one = bare(size=size)
@@ -453,12 +453,13 @@ def test_nothing_is_cut_or_out_of_reach(bare, size):
         "question": lab.step(trace, predict=True),
         "comparison": lab.compare(trace, three_operations()),
         "presenter": lab.step(trace, position=18),
+        "presenter of a loop": lab.step(training(12)).goto(1000),
     }
     for name, widget in steppers.items():
         page = one.show(widget)
         if name == "question":
             page.get_by_role("button", name="Last").click()
-        if name == "presenter":
+        if name.startswith("presenter"):
             page.get_by_role("button", name="Present").click()
         assert page.evaluate(REACH) == [], name
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name

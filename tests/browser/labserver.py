@@ -30,6 +30,8 @@ SAMPLES = REPO / "tests" / "trace"
 sys.path.insert(0, str(SAMPLES))
 
 
+LIGHT = {"Light": "true", "Dark": "false"}
+
 POLLED = 20  # ms between two looks: Playwright would look at every frame, and have the page draw one for it
 
 AS_NEW = """
@@ -199,7 +201,8 @@ class Notebook:
                 "window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000, polling=POLLED
             )
             page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
-        self.theme(theme)  # the server remembers the last one
+        if not beside or self.page.evaluate("document.body.dataset.jpThemeLight") != LIGHT[theme]:
+            self.theme(theme)  # the server remembers the last one
         self._wait_for_kernel()
         if beside:
             self._wait_for_widgets()
@@ -244,8 +247,7 @@ class Notebook:
         self.page.evaluate(
             f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}})"
         )
-        light = "true" if name == "Light" else "false"
-        self.page.wait_for_selector(f"body[data-jp-theme-light={light}]", state="attached")
+        self.page.wait_for_selector(f"body[data-jp-theme-light={LIGHT[name]}]", state="attached")
 
     def evaluate(self, code: str) -> str:
         """Run code in the notebook's kernel and return what it prints."""
@@ -303,12 +305,13 @@ class Notebook:
             self._shut_down()
         if self.host == "lab":
             self.page.evaluate(
-                """async () => {
+                """async (elsewhere) => {
                      const { shell, commands } = window.jupyterapp;
                      for (const w of [...shell.widgets("main")]) w.dispose();
                      // the list of files follows the notebook, and would complain when a test removes the folder
-                     await commands.execute("filebrowser:go-to-path", { path: "/", dontShowBrowser: true });
-                   }"""
+                     if (elsewhere) await commands.execute("filebrowser:go-to-path", { path: "/", dontShowBrowser: true });
+                   }""",
+                self.path.parent != self.lab.folder,
             )
             expect(self.page.locator(".agl")).to_have_count(0)
         self.lab.idle[self.host].append(self.page)

@@ -190,15 +190,18 @@ def other_functions(central_difference):
     "Other functions, other nudges"
     f = lambda x: math.exp(x[0]) * math.sin(x[1]) - x[0] * x[2] ** 3
     found = [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
-    return [*found, central_difference(f, [1, 2, 3]), central_difference(lambda x: 7 * x[1], [0.0] * 5, 0.5)]
+    few = [central_difference(lambda x: 7 * x[1], [0.0] * 5, 0.5), central_difference(lambda x: 2.0, [], 0.5)]
+    return [*found, central_difference(f, [1, 2, 3]), *few]
 
 
 @probe(points=1, hidden=True)
 def x_is_left_alone(central_difference):
     "Asked twice with the same list"
-    x = [1.5, -2.0]
+    x, y = [1.5, -2.0], [0.3, 1.1]
     first = central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5)
-    return {"first": first, "second": central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5), "x": x}
+    second = central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5)
+    central_difference(lambda v: v[0] + v[1], y, 0.1)
+    return {"first": first, "second": second, "x": x, "to the last digit": y == [0.3, 1.1]}
 
 
 @wrong("", "You measured to one side only. A central difference looks to both sides of x: f(x + h) - f(x - h).")  # fmt: skip
@@ -259,6 +262,39 @@ def central_difference(f, x, h=1e-6):
         low = f(x)
         gradient.append((high - low) / (2 * h))
     return gradient
+
+
+@wrong(
+    "",
+    "The caller's list is not quite as it was: adding a nudge and taking it away rounds. Work on copies, or put the old number back.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        x[i] += h
+        high = f(x)
+        x[i] -= 2 * h
+        low = f(x)
+        x[i] += h
+        gradient.append((high - low) / (2 * h))
+    return gradient
+
+
+@wrong(
+    "",
+    "A list without numbers has a gradient without slopes, []. Yours needs a first element.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6):
+    def slopes_from(i):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        slope = (f(up) - f(down)) / (2 * h)
+        return [slope] if i + 1 == len(x) else [slope, *slopes_from(i + 1)]
+
+    return slopes_from(0)
 
 
 @wrong("", "The gradient has one slope per element of x; you gave only the first.", score=1)

@@ -157,6 +157,9 @@ item(
 ### BEGIN SOLUTION
 graph = {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r", "a"]}
 ### END SOLUTION
+### BEGIN STUB
+# graph = ...  # {"p": [...], ...}: for each tensor, a list of what its edges lead to
+### END STUB
 
 # %%
 lab.check("02.3", graph)
@@ -682,7 +685,12 @@ def told(y, known):
     if y is None or not hasattr(y, "grad_fn"):
         return f"no Value: {type(y).__name__}"
     node = y.grad_fn
-    return [y.data, None if node is None else [node.name, *[end(edge) for edge in node.edges]]]
+    found = [y.data, None if node is None else [node.name, *[end(edge) for edge in node.edges]]]
+    if y.accumulator is not None:
+        found.append("and an accumulator")
+    if node is not None and (node.variable is not None or node.rule is not None):
+        found.append("and a node with more than a name and edges")
+    return found
 
 
 @probe(points=0.5, cases=[("k", "k"), ("a", "k"), ("k", "a"), ("a", "b"), ("h", "k"), ("h", "a"), ("a", "a")])
@@ -714,6 +722,13 @@ def other_numbers_of_operands(record, which):
         len(operands),
         [x.data for x in known.values()],
     ]
+
+
+@look("The lab's own engine records, instead of the function.")
+def with_the_labs_piece(record):
+    from autograd_lab.course.growing import runs_the_courses
+
+    return runs_the_courses("record", lambda: record("MulBackward0", [values()["a"], values()["k"]], 4.0))
 
 
 @wrong(
@@ -795,6 +810,28 @@ def record(name, operands, data):
     return Value(data)
 
 
+@wrong(
+    "M09",
+    "Your result has an accumulator as well, as if it were a leaf. It requires a gradient through its node: Value(data, grad_fn=...), and no more.",
+)
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    if any(edges):
+        return Value(data, requires_grad=True, grad_fn=Node(name, edges))
+    return Value(data)
+
+
+@wrong(
+    "M09",
+    "Your node has a variable, as if it were the accumulator of a leaf. The node of an operation has a name and edges.",
+)
+def record(name, operands, data):
+    edges, result = [x.grad_fn or x.accumulator for x in operands], Value(data)
+    if any(edges):
+        result.grad_fn = Node(name, edges, result)
+    return result
+
+
 @wrong("", "Only the first operand decides whether there is a node. Ask all of them.")
 def record(name, operands, data):
     edges = [x.grad_fn or x.accumulator for x in operands]
@@ -872,3 +909,8 @@ def record(name, operands, data):
     if somebody_wants_a_gradient:
         new_value.grad_fn = Node(name, edges_of_this_operation)
     return new_value
+
+
+@avoiding
+def record(name, operands, data):
+    return lab.engine_so_far().record(name, operands, data)

@@ -455,7 +455,8 @@ avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where
 # the `root`, gets its one message from outside.
 #
 # Write `count(root)`. It returns a dict: for every node that can be reached from `root`, how many messages it will get.
-# `node.edges` is a list of nodes; `None` is a dead end, and no node.
+# `node.edges` is a list of nodes; `None` is a dead end, and no node. A graph may be thousands of nodes deep, and Python allows
+# about a thousand calls inside each other.
 #
 # `engine` below has what was there before. If exercise 02.7 is still open, its piece is the course's: look at it, and go on.
 
@@ -505,10 +506,10 @@ item(
 
 @shared
 def graphs():
-    "Small graphs of nodes; n is a node without edges."
-    from autograd_lab.course.own_engine import Node
+    "Small graphs of nodes; n, which has no edges, is the accumulator of a leaf."
+    from autograd_lab.course.own_engine import Node, Value
 
-    n = Node("n", [])
+    n = Value(1.0, requires_grad=True).accumulator
     m = Node("m", [n, None])
     p = Node("p", [m, m])
     q = Node("q", [m, None, p])
@@ -542,7 +543,7 @@ def again_and_far(count, end, double, single):
         top = Node("double", [top, None, top])
     for _ in range(single):
         top = Node("single", [None, top])
-    edges = [len(one.edges) for one in known.values()]
+    before = [vars(one) | {"edges": list(one.edges)} for one in known.values()]
     first, second = count(top), count(top)
     numbers = sorted(first.values())
     few = {name: first[one] for name, one in known.items() if one in first}
@@ -552,8 +553,15 @@ def again_and_far(count, end, double, single):
         numbers[0],
         numbers[-1],
         first == second,
-        [len(one.edges) for one in known.values()] == edges,
+        [vars(one) for one in known.values()] == before,
     ]
+
+
+@look("The lab's own engine counts, instead of the function.")
+def with_the_labs_piece(count):
+    from autograd_lab.course.growing import runs_the_courses
+
+    return runs_the_courses("count", lambda: count(graphs()["p"]))
 
 
 @wrong(
@@ -814,3 +822,8 @@ def count(root):
     finally:
         sys.setrecursionlimit(limit)
     return number_of_messages
+
+
+@avoiding
+def count(root):
+    return lab.engine_so_far().count(root)

@@ -363,7 +363,8 @@ item(
 #
 # Here is a graph as small as can be. A node knows its `value`, its `inputs`, and its `rule`: from
 # the gradient `g` of its value, `rule(g)` makes a list with one gradient per input. Write
-# `backward(root)`. Afterwards the `.grad` of every node is the gradient of the root with respect to that node.
+# `backward(root)`. Afterwards the `.grad` of every node is the gradient of the root with respect to that node. A graph may be
+# thousands of nodes deep, and Python allows about a thousand calls inside each other.
 
 
 # %%
@@ -413,7 +414,11 @@ item(
         "Keep a list of ready nodes. Take one, ask its rule, add each result to the input's .grad, and count down.",
         "An input joins the list when its count reaches zero. Do not call yourself for the inputs: that goes down every path.",
     ],
-    equivalent={"4: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there"},
+    equivalent={
+        "4: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there",
+        "14: node.inputs without its None": "every input is a node",
+        "14: node.rule(node.grad) if node.inputs else [] without its None": "every message is a number",
+    },
 )
 
 
@@ -431,6 +436,17 @@ def mul(a, b):
 @shared
 def add(a, b):
     return Node(a.value + b.value, (a, b), lambda g: [g, g])
+
+
+@shared
+def less(a, b):
+    return Node(a.value - b.value, (a, b), lambda g: [g, -g])
+
+
+@shared
+def product(a, b, c):
+    x, y, z = a.value, b.value, c.value
+    return Node(x * y * z, (a, b, c), lambda g: [g * y * z, g * x * z, g * x * y])
 
 
 @shared
@@ -514,16 +530,24 @@ def used_at_two_depths(backward, root):
 
 @probe(points=1, hidden=True)
 def random_graphs(backward):
-    "Random graphs of sums and products"
-    rng = np.random.default_rng(4)
+    "Random graphs of sums and products, with zeros and negative numbers; each one twice, with the gradients set back to 0.0 in between"
+    rng = np.random.default_rng(11)
     found = []
-    for _ in range(5):
-        nodes = [Node(float(v)) for v in rng.uniform(0.5, 1.2, 3)]
+    for lowest in (*[0.5] * 4, *[-1.2] * 3, 0.0, 0.0):
+        nodes = [Node(float(v)) for v in rng.uniform(lowest, 1.2, 3)]
+        if lowest == 0:
+            nodes[1].value = 0.0
         for _ in range(12):
-            i, j = len(nodes) - 1 - rng.integers(4 if len(nodes) > 3 else 3, size=2)
-            nodes.append((mul if rng.random() < 0.5 else add)(nodes[i], nodes[j]))
-        backward(nodes[-1])
-        found.append([n.grad for n in nodes])
+            i, j, k = len(nodes) - 1 - rng.integers(4 if len(nodes) > 3 else 3, size=3)
+            more = [mul, add, less, product][rng.integers(4 if lowest <= 0 else 2)]
+            nodes.append(more(nodes[i], nodes[j], nodes[k]) if more is product else more(nodes[i], nodes[j]))
+        values = [n.value for n in nodes]
+        for _ in range(2):
+            for n in nodes:
+                n.grad = 0.0
+            backward(nodes[-1])
+            found.append([n.grad for n in nodes])
+        found.append([n.value for n in nodes] == values)
     alone = Node(5.0)
     backward(alone)
     return [*found, alone.grad]
@@ -827,6 +851,50 @@ def backward(root):
 
 @wrong(
     "",
+    "A second pass through the same graph finds nothing to do. What you note about the nodes must be new in each call, and nothing of the graph "
+    "may be used up.",
+    score=4,
+)
+def backward(root, seen=set()):  # noqa: B006 (it is the mistake)
+    order, stack = [], [(root, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+
+
+@wrong(
+    "",
+    "A node whose gradient is not positive does not send on. Zero and negative numbers are gradients like all others.",
+    score=4,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        if node.inputs and node.grad > 0:
+            for x, g in zip(node.inputs, node.rule(node.grad)):
+                x.grad += g
+
+
+@wrong(
+    "",
     "A rule is asked again for each of its inputs. Ask it once: its answer has the messages for all of them.",
     score=3.5,
 )
@@ -1058,13 +1126,16 @@ item(
 
 
 @shared
-def waiting(which):
+def waiting(which, later=0):
     "Nodes n1, n2, ..., made in this order, of which those with a capital N are accumulators; in the order of `which`."
     from autograd_lab.course.own_engine import Node, Value
 
     made = {}
     for name in sorted(which, key=lambda name: int(name[1:])):
-        made[name] = Value(1.0, requires_grad=True).accumulator if name[0] == "N" else Node("Op", [None])
+        number = int(name[1:]) + later
+        edges = [None] * (1 + 7 * number % 5)
+        made[name] = Value(0.0, requires_grad=True).accumulator if name[0] == "N" else Node("Op", edges)
+        made[name].number = number
     return [made[name] for name in which], {one: name for name, one in made.items()}
 
 
@@ -1090,19 +1161,29 @@ def one_taken(pop, which):
         (["N4", "n1", "n3", "N2"],),
         (["n10", "n100", "n9"],),
         (["n6", "n2", "n4", "n8", "n1", "N3"],),
+        (["n4", "N1", "n3", "N2"],),
     ],
 )
 def until_none_is_left(pop, which):
     "ready is {0}, and two more come when one has been taken; until the list is empty"
     ready, names = waiting(which)
+    nodes = list(ready)
+    before = [dict(vars(one)) for one in nodes]
     order = [names.get(pop(ready))]
-    more, others = waiting(["n2", "n1"])
+    more, others = waiting(["n2", "n1"], later=1000)
     ready.extend(more)
     names |= {one: f"later {name}" for one, name in others.items()}
     while ready and len(order) < 20:
         order.append(names.get(pop(ready)))
     leaves = sum(name[0] == "N" for name in which)
-    return [sorted(order[:leaves]), order[leaves:], len(ready)]
+    return [sorted(order[:leaves]), order[leaves:], len(ready), [vars(one) for one in nodes] == before]
+
+
+@look("The lab's own engine chooses, instead of the function.")
+def with_the_labs_piece(pop):
+    from autograd_lab.course.growing import runs_the_courses
+
+    return runs_the_courses("pop", lambda: pop(waiting(["n2", "n1"])[0]))
 
 
 @wrong(
@@ -1183,6 +1264,21 @@ def pop(ready):
     return node
 
 
+@wrong(
+    "",
+    "Right as long as there is one accumulator. Of two, you take neither, but the newest node: any accumulator may be first, but one of them.",
+    score=0.5,
+)
+def pop(ready):
+    accumulators = [node for node in ready if node.variable is not None]
+    if len(accumulators) == 1:
+        node = accumulators[0]
+    else:
+        node = max(ready, key=lambda node: node.number)
+    ready.remove(node)
+    return node
+
+
 @right
 def pop(ready):
     node = max(ready, key=lambda node: (node.variable is not None, node.number))
@@ -1245,3 +1341,8 @@ def pop(ready):
         runs_next = ready[other_nodes_that_are_ready[-1][1]]
     ready[:] = [node for node in ready if node is not runs_next]
     return runs_next
+
+
+@avoiding
+def pop(ready):
+    return lab.engine_so_far().pop(ready)

@@ -203,7 +203,7 @@ item("05.2", kind="number", points=2, partial=True, variant=two_passes)
 # ## 05.3 · Why does it learn backwards? (4 points)
 #
 # This loop should bring `w` to 3, where `(w - 3)**2` is least. Instead it jumps over 3, each time further.
-# Mend it. (Look at `w.grad` from turn to turn.)
+# Mend it. (Look at `w.grad` from turn to turn. A caller may hand in a `w` that has a gradient already.)
 
 
 # %%
@@ -248,7 +248,10 @@ item(
         "The accumulator adds up the gradients of all turns. One line must empty it.",
         "`w.grad = None` before loss.backward(), in every turn.",
     ],
-    equivalent={"6: w - 3 -> 3 - w": "the square is the same"},
+    equivalent={
+        "6: w - 3 -> 3 - w": "the square is the same",
+        "5: passed over where loss is negative": "no square is negative",
+    },
 )
 
 
@@ -277,8 +280,9 @@ def the_same_parameter(learn):
     "It is still the same leaf afterwards, and has moved"
     w = torch.tensor(-2.0, requires_grad=True)
     values = learn(w, 4, 0.3)
-    found = [w.is_leaf, w.requires_grad, w.item(), values[-1]]
-    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item()]
+    found = [w.is_leaf, w.requires_grad, w.item(), values[-1], torch.is_grad_enabled()]
+    there = learn(torch.tensor(3.0, requires_grad=True), 2, 0.25)
+    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item(), there]
 
 
 @wrong(
@@ -425,6 +429,32 @@ def learn(w, turns, lr):
     return values
 
 
+@wrong(
+    "",
+    "Recording is still switched off when your function returns, so whatever comes after it has no gradient. `with torch.no_grad():` "
+    "switches it on again by itself.",
+    score=3,
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        torch.set_grad_enabled(True)
+        w.grad = None
+        loss = (w - 3) ** 2
+        loss.backward()
+        torch.set_grad_enabled(False)
+        w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@look("It steps by a formula of its own, without a backward pass.")
+def by_a_formula(learn):
+    with lab.record() as trace:
+        learn(torch.tensor(1.0, requires_grad=True), 2, 0.25)
+    return not any(event["k"] == "done" for event in trace.events)
+
+
 @wrong("", "These are the values before each turn. Note the number after the update.")
 def learn(w, turns, lr):
     values = []
@@ -511,7 +541,7 @@ def learn(w, turns, lr):
     return values
 
 
-@right
+@avoiding
 def learn(w, turns, lr):
     """The slope by hand: 2 * (w - 3)."""
     values = []
@@ -533,6 +563,8 @@ def learn(w, turns, lr):
 # - `deps[node]` says for how many messages the node still waits. It is one fewer now,
 # - if that was the last one, put the node at the end of the list `ready`,
 # - where `node` is `None`, a dead end, nothing happens.
+#
+# A message may also be an array, and another node may hold the same one: make a new array for the sum.
 
 # %%
 engine = lab.engine_so_far("deliver")
@@ -578,20 +610,33 @@ item(
 
 
 @shared
-def sent(deliver, messages, deps):
-    "Deliver these messages, each a name and a number, and say what has become of deps, buffers and ready."
-    from autograd_lab.course.own_engine import Node
+def sent(deliver, messages, deps, passes=1):
+    "Deliver these messages, each a name and a number, and say what has become of deps, buffers and ready. m is the accumulator of a leaf."
+    from autograd_lab.course.own_engine import Node, Value
 
     nodes = {name: Node(name, [None]) for name in deps}
-    left = {nodes[name]: number for name, number in deps.items()}
-    buffers, ready = {}, []
-    for name, g in messages:
-        deliver(nodes.get(name), g, left, buffers, ready)
-    return {
-        "deps": {one.name: left[one] for one in left},
-        "buffers": {one.name: buffers[one] for one in buffers},
-        "ready": [one.name for one in ready],
-    }
+    if "m" in nodes:
+        nodes["m"] = Value(0.0, requires_grad=True).accumulator
+        nodes["m"].name = "m"
+    found = []
+    for _ in range(passes):
+        left = {nodes[name]: number for name, number in deps.items()}
+        buffers, ready = {}, []
+        for name, g in messages:
+            deliver(nodes.get(name), g, left, buffers, ready)
+        found.append(
+            {
+                "deps": {one.name: left[one] for one in left},
+                "buffers": {one.name: buffers[one] for one in buffers},
+                "ready": [one.name for one in ready],
+            }
+        )
+    leaves = [one.variable.grad for one in nodes.values() if one.variable is not None]
+    return (
+        found[0]
+        if passes == 1
+        else [*found, leaves, sorted({name for one in nodes.values() for name in vars(one)})]
+    )
 
 
 @probe(
@@ -621,9 +666,8 @@ def messages(deliver, messages, deps):
     ],
 )
 def other_messages(deliver, messages, deps):
-    "Zeros, negative messages, and nodes that are ready in another order: {0}, where deps is {1}. Then one array to two nodes, each of"
-    "which gets another: no sum is written into an array that somebody else holds"
-    found = sent(deliver, messages, deps)
+    "Zeros, negative messages, and nodes that are ready in another order: {0}, where deps is {1}, in two passes; and one array for two nodes"
+    found = sent(deliver, messages, deps, passes=2)
     from autograd_lab.course.own_engine import Node
 
     n, m, g = Node("n", [None]), Node("m", [None]), np.array([1.0, 2.0])
@@ -631,6 +675,13 @@ def other_messages(deliver, messages, deps):
     for node, message in ((n, g), (m, g), (n, np.array([10.0, 20.0])), (m, np.array([100.0, 200.0]))):
         deliver(node, message, left, held, order)
     return [found, held[n].tolist(), held[m].tolist(), g.tolist(), [one.name for one in order]]
+
+
+@look("The lab's own engine delivers, instead of the function.")
+def with_the_labs_piece(deliver):
+    from autograd_lab.course.growing import runs_the_courses
+
+    return runs_the_courses("deliver", lambda: sent(deliver, [["n", 5.0]], {"n": 1}))
 
 
 @wrong("M07", "The second message replaces the first one at its node. Add it to what lies there.")
@@ -771,6 +822,49 @@ def deliver(node, g, deps, buffers, ready):
 
 
 @wrong(
+    "",
+    "A second pass begins with what the first one has left. Write the sums into the `buffers` that you are given, and keep none of your own.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready, mine={}):  # noqa: B006 (it is the mistake)
+    if node is None:
+        return
+    mine[node] = buffers[node] = mine.get(node, 0.0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "M08",
+    "You write into .grad of the leaf, too. That is the work of its accumulator, later, when it runs: here the message lies in `buffers`.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    if node.variable is not None:
+        node.variable.grad = (node.variable.grad or 0.0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "Accumulators are left out. They are nodes like all others: they get messages, and are ready after the last one.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None or node.variable is not None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
     "", "buffers has a list of the messages at each node. Add them up when they come: one number lies there."
 )
 def deliver(node, g, deps, buffers, ready):
@@ -850,3 +944,8 @@ def deliver(node, g, deps, buffers, ready):
     deps[node] -= 1
     if deps[node] < 1:
         ready += [node]
+
+
+@avoiding
+def deliver(node, g, deps, buffers, ready):
+    lab.engine_so_far().deliver(node, g, deps, buffers, ready)

@@ -242,7 +242,8 @@ item(
         "Use h.detach() where the next turn begins.",
     ],
     equivalent={
-        "10: w.grad.item() -> w.grad": "a tensor with one number is taken for the number, and each turn has its own"
+        "10: w.grad.item() -> w.grad": "a tensor with one number is taken for the number, and each turn has its own",
+        "5: passed over where loss is negative": "no square is negative",
     },
 )
 
@@ -272,7 +273,9 @@ def nothing_is_dragged_along(train):
             passes.append(count)
             count = 0
     grows = bool(passes) and passes[-1] > passes[0]
-    return [grows, grads, train(w, [0.4, -0.3]), train(w, [])]
+    xs = [0.4, -0.3]
+    found = [grows, grads, train(w, xs), len(xs), train(w, []), w.is_leaf, w.requires_grad]
+    return [*found, train(torch.tensor(0.0, requires_grad=True), [0.0, 0.5, 0.0])]
 
 
 @wrong("M14",
@@ -346,6 +349,44 @@ def train(w, xs):
         w.grad = None
         loss.backward()
         grads.append(w.grad.item())
+    return grads
+
+
+@look("It computes the gradients by a formula of its own, without a backward pass.")
+def by_a_formula(train):
+    with lab.record() as trace:
+        train(torch.tensor(0.5, requires_grad=True), [0.1, 0.2])
+    return not any(event["k"] == "done" for event in trace.events)
+
+
+@wrong(
+    "",
+    "The caller's list is empty afterwards: you take the numbers out of it. Go through it with a loop.",
+    score=2,
+)
+def train(w, xs):
+    h, grads = torch.tensor(0.5), []
+    while xs:
+        h = torch.tanh(w * h.detach() + xs.pop(0))
+        w.grad = None
+        (h * h).backward()
+        grads.append(w.grad.item())
+    return grads
+
+
+@wrong(
+    "M16",
+    "w is frozen afterwards: it no longer requires a gradient. It is the state that was to be cut loose, and only that.",
+    score=2,
+)
+def train(w, xs):
+    h, grads = torch.tensor(0.5), []
+    for x in xs:
+        copy_of_w = w.detach().requires_grad_()
+        h = torch.tanh(copy_of_w * h.detach() + x)
+        (h * h).backward()
+        grads.append(copy_of_w.grad.item())
+    w.requires_grad_(False)
     return grads
 
 
@@ -476,7 +517,7 @@ def train(w, xs):
     return grads
 
 
-@right
+@avoiding
 def train(w, xs):
     """The gradient by hand: h**2 by w, with the old state as a number."""
     state, grads = 0.5, []
@@ -619,7 +660,8 @@ item(
 #
 # Write `backward(root)`: count, deliver the first message, 1.0, to the root, and then pop and run nodes until none is ready. What
 # arrived at a node is taken out of `buffers`: nothing of it outlives the pass. Only an accumulator keeps something. Instead of sending
-# on, it adds what arrived to `.grad` of its leaf, `node.variable`, which is `None` as long as nothing has arrived.
+# on, it adds what arrived to `.grad` of its leaf, `node.variable`, which is `None` as long as nothing has arrived. A graph may be
+# thousands of nodes deep, and Python allows about a thousand calls inside each other.
 
 # %%
 engine = lab.engine_so_far("accumulate")
@@ -666,7 +708,10 @@ item(
         "In the loop: node = pop(ready), g = buffers.pop(node). Is node.variable None? Then deliver each message of node.rule(g) along its edge.",
         "Otherwise it is an accumulator: node.variable.grad becomes g if it is None, and otherwise its old value plus g.",
     ],
-    equivalent={"6: ready -> buffers": "while a message lies somewhere, some node is ready"},
+    equivalent={
+        "6: ready -> buffers": "while a message lies somewhere, some node is ready",
+        "10: node.rule(g) without its None": "every message is a number",
+    },
 )
 
 
@@ -675,10 +720,22 @@ def program(text, **numbers):
     "The Values of a program: leaves that require a gradient, k is the constant 3, and y."
     from autograd_lab.course import own_engine
 
+    def less(*operands):
+        first, *others = operands
+        y = own_engine.record("LessBackward0", operands, first.data - sum(one.data for one in others))
+        y.grad_fn.rule = lambda g: [g, *[-g for _ in others]]
+        return y
+
     names = {name: own_engine.Value(number, requires_grad=True) for name, number in numbers.items()}
-    names |= {"k": own_engine.Value(3.0), "add": own_engine.add, "mul": own_engine.mul}
+    names |= {"k": own_engine.Value(3.0), "add": own_engine.add, "mul": own_engine.mul, "less": less}
     exec(text, names)
     return names
+
+
+@shared
+def noted(rule, note):
+    "The rule, which says first what it is asked with."
+    return lambda g: note(g) or rule(g)
 
 
 @probe(
@@ -693,7 +750,7 @@ def a_program(backward, text, times):
     names, seen, asked = program(text, a=2.0), [], []
     for x in (names.get(name) for name in "bcdy"):
         if x is not None:
-            x.grad_fn.rule = lambda g, rule=x.grad_fn.rule: asked.append(g) or rule(g)
+            x.grad_fn.rule = noted(x.grad_fn.rule, asked.append)
     for _ in range(times):
         backward(names["y"].grad_fn)
         seen.append(names["a"].grad)
@@ -702,17 +759,25 @@ def a_program(backward, text, times):
 
 @probe(points=1, hidden=True)
 def each_rule_once(backward):
-    "Two leaves, one of them unused at first, each rule asked once with the whole gradient, an accumulator as the root, and a long chain"
+    "Each rule asked once; two leaves, an accumulator as the root, more operands, dead ends in any place, gradients of 0 and below, a long chain"
     names = program("b = mul(a, a); c = mul(b, k); d = add(c, b); y = mul(d, b); z = mul(y, e)", a=0.5, e=4.0)
     asked, found = [], []
     for name in "bcdyz":
         node = names[name].grad_fn
-        node.rule = lambda g, name=name, rule=node.rule: asked.append([name, g]) or rule(g)
+        node.rule = noted(node.rule, lambda g, name=name: asked.append([name, g]))
     for name in ("y", "z", "b"):
         backward(names[name].grad_fn)
         found.append([names["a"].grad, names["e"].grad, names["k"].grad])
     backward(names["e"].accumulator)
     found.append(names["e"].grad)
+    for text in (
+        "x = mul(k, a); y = mul(k, x)",
+        "b = mul(a, e); c = mul(b, zero); y = add(c, a)",
+        "y = less(k, a, e, less(e))",
+    ):
+        more = program(text, a=0.5, e=-4.0, zero=0.0)
+        backward(more["y"].grad_fn)
+        found.append([*[more[name].grad for name in ("a", "e", "zero")], sorted(vars(more["y"].grad_fn))])
     twice = program("y = a\nfor _ in range(9): y = add(y, y)", a=1.0)
     backward(twice["y"].grad_fn)
     deep = program("y = a\nfor _ in range(2000): y = add(y, k)", a=1.0)
@@ -814,6 +879,72 @@ def backward(root):
         if node.rule is not None:
             for edge, message in zip(node.edges, node.rule(node.grad)):
                 deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M11",
+    "A gradient of 0 is lost on its way. It is a message like all others: the nodes behind it wait for it, and a leaf that gets 0 has .grad 0.0, "
+    "not None.",
+    score=1,
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if g == 0:
+            continue
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M03",
+    "You leave the dead ends out of the edges, but not out of the messages, and what comes after one goes to a wrong node. Each message belongs to "
+    "the edge at its place.",
+    score=1,
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            for edge, message in zip([edge for edge in node.edges if edge], node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M08",
+    "Something of the pass is left at the nodes: you write a gradient there. Only the leaves keep theirs, in node.variable.grad.",
+    score=1,
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        node.grad = g
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@look("The lab's own engine runs, instead of the function.")
+def with_the_labs_piece(backward):
+    from autograd_lab.course.growing import runs_the_courses
+
+    return runs_the_courses("backward", lambda: backward(program("y = mul(a, k)", a=2.0)["y"].grad_fn))
 
 
 @wrong("", "Only the first of a node's messages is delivered. There is one for each edge.")
@@ -978,3 +1109,8 @@ def backward(root):
         for edge, message in zip(node.edges, node.rule(buffers[node])):
             deliver(edge, message, deps, buffers, ready)
         queue.extend(ready)
+
+
+@avoiding
+def backward(root):
+    lab.engine_so_far().backward(root)

@@ -304,10 +304,12 @@ def it_moves(step):
 
 @probe(points=1)
 def it_stays_a_parameter(step):
-    "After the step: leaf, requires a gradient, gradient cleared"
+    "After the step, for p, for q, and for r, whose gradient is 0: leaf, requires a gradient, gradient cleared"
     p, q = two()
-    step([p, q], 0.5)
-    return [[t.is_leaf, t.requires_grad, t.grad] for t in (p, q)]
+    r = torch.tensor([2.0, 3.0], requires_grad=True)
+    r.grad = torch.zeros(2)
+    step([r, p, q], 0.5)
+    return [[t.is_leaf, t.requires_grad, t.grad] for t in (p, q, r)]
 
 
 @probe(points=1, hidden=True)
@@ -315,19 +317,23 @@ def training_goes_on(step):
     "Three turns in a row"
     p, q = two()
     p.grad = q.grad = None
-    for _ in range(3):
-        ((p.sum() * 2 - q) ** 2).backward()
-        step([p, q], 0.1)
-    return [p.detach(), q.detach()]
+    r = torch.tensor([[1.0, -1.0]], dtype=torch.float64, requires_grad=True)
+    parameters = [p, q, r]
+    for turn in range(3):
+        ((p * torch.tensor([3.0, -1.0])).sum() - q + r.sum() * turn).pow(2).backward()
+        step(parameters, 1e-3)
+    fine = [r.dtype == torch.float64, bool((r * 2**40 % 1 > 0).any())]
+    return [p.detach(), q.detach(), r.detach(), len(parameters), torch.is_grad_enabled(), *fine]
 
 
 @probe(points=1, hidden=True)
 def one_without_a_gradient(step):
-    "A parameter that the loss does not use"
-    p, _ = two()
-    unused = torch.tensor(7.0, requires_grad=True)
-    step([unused, p], 0.25)
-    return [unused.detach(), unused.grad, p.detach()]
+    "Parameters that the loss does not use, and a frozen one"
+    p, q = two()
+    unused, other = torch.tensor(7.0, requires_grad=True), torch.tensor([5.0, 6.0], requires_grad=True)
+    frozen = torch.tensor([1.0, 2.0])
+    step([unused, p, other, q, frozen], 0.25)
+    return [unused.detach(), unused.grad, p.detach(), other.detach(), q.detach(), frozen.requires_grad]
 
 
 @wrong("M15",
@@ -382,6 +388,75 @@ def step(parameters, lr):
             p.grad = None
 
 
+@wrong(
+    "M11",
+    "A gradient of zeros is a gradient: it is cleared like the others. Ask only whether p.grad is None.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is not None and p.grad.any():
+                p -= lr * p.grad
+                p.grad = None
+
+
+@wrong(
+    "",
+    "Each parameter moves as a whole, by the mean of its gradient. Every element has a slope of its own: p -= lr * p.grad.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is not None:
+                p -= lr * p.grad.mean()
+                p.grad = None
+
+
+@wrong(
+    "",
+    "The caller's list is empty afterwards: you take the parameters out of it. Go through it with a loop.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        while parameters:
+            p = parameters.pop()
+            if p.grad is not None:
+                p -= lr * p.grad
+                p.grad = None
+
+
+@wrong(
+    "",
+    "A parameter without a gradient moves by the one before it in the list. Leave it as it is.",
+    score=3,
+)
+def step(parameters, lr):
+    g = 0.0
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is not None:
+                g = p.grad
+            p -= lr * g
+            p.grad = None
+
+
+@wrong(
+    "",
+    "Every parameter requires a gradient afterwards, also one that was frozen before. Under no_grad its flag need not be touched.",
+    score=3,
+)
+def step(parameters, lr):
+    for p in parameters:
+        p.requires_grad_(False)
+        if p.grad is not None:
+            p -= lr * p.grad
+            p.grad = None
+        p.requires_grad_(True)
+
+
 @wrong("", "Uphill: the gradient points to where the loss grows. Subtract it.", score=1)
 def step(parameters, lr):
     with torch.no_grad():
@@ -391,7 +466,7 @@ def step(parameters, lr):
                 p.grad = None
 
 
-@wrong("", "Whether several numbers are true has no answer. Ask whether there is a gradient: p.grad is not None.", score=0.5)  # fmt: skip
+@wrong("", "Whether several numbers are true has no answer. All that decides is whether there is a gradient: p.grad is not None.", score=0.5)  # fmt: skip
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:

@@ -503,6 +503,8 @@ item(
         "5: x -> y": "x has as many rows as y",
         "7: x -> y": "x has as many rows as y",
         "7: rows -> targets (2)": "a piece has as many rows as targets",
+        "5: passed over where loss is negative": "no square is negative",
+        "2: size of the first call, in all calls": "smaller pieces give the same gradient",
     },
 )
 
@@ -561,10 +563,13 @@ def a_smaller_last_piece(batch_gradient, size):
 
 @probe(points=0.5, hidden=True, cases=[(8,), (3,)])
 def all_at_once_and_old_gradients(batch_gradient, size):
-    "A gradient left over from before, all rows at once and in pieces"
+    "A gradient left over from before, all rows at once and in pieces; then other leaves, and errors of 0"
     w, x, y = problem(5)
     w.grad = torch.tensor([100.0, 200.0], dtype=torch.float64)
-    return batch_gradient(w, x, y, size)
+    found = batch_gradient(w, x, y, size).clone()
+    _, x, y = problem(4)
+    v = torch.tensor([0.25, 2.0], dtype=torch.float64, requires_grad=True)
+    return [found, batch_gradient(v, x, y, 2).clone(), batch_gradient(v, x, (x @ v).detach(), 2)]
 
 
 @wrong(

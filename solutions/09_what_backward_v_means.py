@@ -755,7 +755,12 @@ item(
         "by_edges: for node in networkx.topological_sort(graph): for _, operand, d in graph.out_edges(node, data='derivative'): "
         "total[operand] += total[node] * d, and count.",
     ],
-    equivalent={"17: total[root] = 1.0 -> total[root] += 1.0": "what the root has there is 0"},
+    equivalent={
+        "17: total[root] = 1.0 -> total[root] += 1.0": "what the root has there is 0",
+        "18: passed over where node is negative": "the nodes' numbers begin with 0",
+        "19: passed over where _ is negative": "the nodes' numbers begin with 0",
+        "19: passed over where operand is negative": "the nodes' numbers begin with 0",
+    },
 )
 
 
@@ -791,7 +796,7 @@ def along_edges(answers, program):
 
 @probe(points=1, hidden=True)
 def larger_ones(answers):
-    "Random graphs in any numbering, and twelve squarings in a row"
+    "Random graphs in any numbering, three operands, and twelve squarings in a row"
     import networkx
 
     rng = np.random.default_rng(5)
@@ -806,6 +811,10 @@ def larger_ones(answers):
         mixed = networkx.relabel_nodes(graph, dict(enumerate(order)))
         for leaf in (n for n, kind in mixed.nodes(data="kind") if kind == "leaf"):
             found += [answer(mixed, order[len(graph) - 1], leaf) for answer in answers]
+    a = torch.tensor(2.0, requires_grad=True)
+    graph = lab.graph(torch.addcmul(a * 3, a * a, a))
+    leaf = next(n for n, kind in graph.nodes(data="kind") if kind == "leaf")
+    found += [answer(graph, len(graph) - 1, leaf) for answer in answers]
     squared = torch.tensor(1.0, requires_grad=True)
     for _ in range(12):
         squared = squared * squared

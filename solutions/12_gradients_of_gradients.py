@@ -257,7 +257,7 @@ def a_matrix(hvp):
     "x of shape (2, 3) that does not require a gradient"
     x = torch.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 4.0]])
     v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]])
-    return [hvp(cubic, x, v), x.requires_grad]
+    return [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v)]
 
 
 @look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
@@ -502,7 +502,7 @@ item(
 )
 
 
-@probe(points=1, cases=[(1.0, 2.0, 0.0), (1.0, 2.0, 1.0), (3.0, 2.0, 0.5)])
+@probe(points=1, cases=[(1.0, 2.0, 1.0), (1.0, 2.0, 0.0), (3.0, 2.0, 0.5)])
 def a_number(penalized, w, x, strength):
     "f = w * w * x at w = {0}, x = {1}, strength {2}"
     w, x = torch.tensor(w, requires_grad=True), torch.tensor(x, requires_grad=True)

@@ -171,6 +171,10 @@ item(
     equivalent={
         "14: guess - y -> y - guess": "the square is the same",
         "9: len(y) -> y.shape[-1]": "y has one dimension",
+        "8: passed over where rows is 0": "a step has rows",
+        "8: passed over where rows is negative": "no number of rows is negative",
+        "8: passed over where total is negative": "no sum of squares is negative",
+        "12: passed over where loss is negative": "no sum of squares is negative",
     },
 )
 
@@ -227,8 +231,12 @@ def equal_parts(train):
 def floats_come_back(train):
     "The losses are plain numbers; no part at all leaves all as it is"
     w, b = leaves()
-    losses = train([[data(2, 6), data(3, 7)], [data(5, 8)]], w, b, 0.05)
-    return [[type(loss).__name__ for loss in losses], train([], w, b, 0.05), b.detach()]
+    steps = [[data(2, 6), data(3, 7)], [data(5, 8)], [data(1, 9)]]
+    losses = train(steps, w, b, 0.05)
+    found = [[type(loss).__name__ for loss in losses], len(steps), train([], w, b, 0.05), b.detach()]
+    w, b = leaves()
+    x, _ = data(2, 6)
+    return [*found, train([[(x, (x @ w + b).detach())]], w, b, 0.05), w.detach(), b.detach()]
 
 
 @wrong(
@@ -793,6 +801,11 @@ item(
         "35: 0 -> 1": "nobody sends to the root, so nobody counts down what waits there",
         "13: (self, other) -> (other, self)": "both slopes of a sum are 1",
         "45: if not node.inputs: .. -> if True: ..": "what .grad holds in between is not asked for",
+        "45: node.inputs -> node.slopes": "a node has as many slopes as inputs",
+        "37: two turns at most": "no operation has more than two inputs",
+        "47: two turns at most": "no operation has more than two inputs",
+        "47: node.inputs without its None": "every input is a Value",
+        "47: node.slopes without its None": "every slope is a number",
     },
 )
 
@@ -816,7 +829,7 @@ def play(make, one, rng, size):
     points=1,
     cases=[
         ("a + 5",), ("a * 5",), ("a - 5",), ("a**3",), ("a + a",), ("a * a",), ("(a * 3) * 4 - a",), ("(b := a * a) + b",),
-        ("(b := a * a) * (b * 3)",), ("((b := a * a) * 3) * b - a**3",),
+        ("(b := a * a) * (b * 3)",), ("((b := a * a) * 3) * b - a**3",), ("(b := a * 3) * (a - a) + b",),
     ],
 )  # fmt: skip
 def by_hand(Value, y):

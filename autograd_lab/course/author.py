@@ -494,6 +494,8 @@ def _owed_code(draft: Draft) -> Iterator[str]:
     if not any(p.hidden for p in item.probes):
         yield "no hidden probe: an answer made for the visible ones would pass"
     for p in item.probes:
+        if p.says and _docstring_is_cut(p.source):
+            yield f"probe {p.name}: its docstring ends with the first line; what follows is a string of its own"
         for key, want in zip(p.names(), p.expected, strict=True):
             if isinstance(want, dict) and "error" in want:
                 yield f"probe {key}: the reference answer raises {plain.show(want)}"
@@ -516,6 +518,12 @@ def _owed_code(draft: Draft) -> Iterator[str]:
             f"right program {number} is said to avoid the task: {how}" for how in avoided(item, outputs)
         )
     yield from _owed_looks(draft)
+
+
+def _docstring_is_cut(source: str) -> bool:
+    """Whether a text follows the docstring of the last function, the probe itself."""
+    *_, function = (node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef))
+    return all(isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in function.body[:2])
 
 
 def _owed_looks(draft: Draft) -> Iterator[str]:

@@ -133,23 +133,36 @@ def judge(item: Item, answer: Any = None, outputs: dict[str, Any] | None = None)
     return _judge_outputs(item, outputs) if outputs is not None else _judge_answer(item, answer)
 
 
-def _judge_answer(item: Item, answer: Any) -> Verdict:
+def _judge_answer(item: Item, handed_in: Any) -> Verdict:
     accepted = [item.expected, *item.accept]
+    answer = _spelled(handed_in, item.expected)
     if any(plain.same(answer, right, item.rtol) for right in accepted):
         return Verdict(item, "passed", item.points)
     for wrong in item.wrong:
         if plain.same(answer, wrong.answer, item.rtol):
-            return Verdict(item, "wrong", wrong.score, wrong.says, wrong.id, got=answer)
+            return Verdict(item, "wrong", wrong.score, wrong.says, wrong.id, got=handed_in)
     score, says = 0.0, ""
     if isinstance(item.expected, list):
         score, says = _judge_list(item, answer, accepted)
     elif isinstance(item.expected, dict) and isinstance(answer, dict):
         says = _judge_dict(item.expected, answer, item.rtol)
+    elif isinstance(item.expected, dict):
+        names = ", ".join(map(plain.show, item.expected))
+        says = f"This asks for a dict, with a list for each of {names}; you gave {plain.show(answer)}."
     elif (wanted := _sort(item.expected)) and (given := _sort(answer)) and wanted != given:
         says = f"This asks for {wanted}; you gave {given}, {plain.show(answer)}."
         if wanted == "a number" and given == "a list" and [type(x) for x in answer] == [int, int]:
             says += f" If you mean {answer[0]}.{answer[1]}, write it with a point."
-    return Verdict(item, "wrong", score, says, got=answer)
+    return Verdict(item, "wrong", score, says, got=handed_in)
+
+
+def _spelled(answer: Any, expected: Any) -> Any:
+    """The letters of a word where a list of letters is asked for: "BDA" says as much as ["B", "D", "A"]."""
+    if not isinstance(answer, str) or not isinstance(expected, list):
+        return answer
+    letters = [letter for letter in answer if letter.isalnum()]
+    single = all(isinstance(one, str) and len(one) == 1 for one in expected)
+    return letters if single and len(letters) == len(expected) else answer
 
 
 def _sort(value: Any) -> str:

@@ -5,8 +5,11 @@
 
 Changed are, one at a time: operators, operands, comparisons and constants; the arguments, keywords and wrappers of a call, and a
 function for one that is taken for it (sum and mean, max and min); one name for another of the same function; a length for the other
-dimension; a statement left out, a condition that always or never holds, a loop that ends after its first turn, `+=` for `=`. And what
-should live for one call lives for all: a value kept on the class instead of on `ctx`, a list or dict that is made once.
+dimension; an attribute for another, an argument too many; a statement left out, a condition that always or never holds, a loop that ends
+after its first or second turn, `+=` for `=`. What should live for one call lives for all: a value kept on the class instead of on `ctx`, a
+list or dict that is made once, the first call's argument. A program is right but for special values: it passes over 0, over negative
+numbers, over what is None beside its partner, or only the first element counts. And it leaves something behind: recording switched off, the caller's
+list used up, what it was given changed.
 """
 
 from __future__ import annotations
@@ -70,8 +73,12 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
         name = f"{line}: {_short(old)} -> {_short(ast.unparse(_at(mutant, path)))}"
         called[name] += 1
         yield name if called[name] == 1 else f"{name} ({called[name]})", text
-    for what, mutant in _kept_between_calls(tree, inside):
-        yield what, ast.unparse(ast.fix_missing_locations(mutant))
+    for kind in (_kept_between_calls, _right_but_for_some, _left_behind):
+        for what, mutant in kind(tree, inside):
+            text = ast.unparse(ast.fix_missing_locations(mutant))
+            if text not in seen:
+                seen.add(text)
+                yield what, text
 
 
 def _short(code: str) -> str:
@@ -123,10 +130,21 @@ def _names_of(function: ast.FunctionDef) -> tuple[str, ...]:
 
 
 def _changes(tree: ast.AST, inside: set[int]) -> Iterator[tuple[Path, Change]]:
+    attributes = _attributes(tree)
     for path, node, names in _walk(tree, (), ()):
         if getattr(node, "lineno", 0) in inside and not _is_text(node):
             for change in _of(node, names):
                 yield path, change
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and node.attr in attributes:
+                for other in sorted(attributes - {node.attr}):
+                    yield path, _set(attr=other)
+
+
+def _attributes(tree: ast.AST) -> set[str]:
+    """The attributes that are read, without the methods that are called."""
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
+    return {n.attr for n in found if id(n) not in called}
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -204,6 +222,10 @@ def _of(node: Any, names: tuple[str, ...]) -> Iterator[Change]:
         yield _set(ifs=[])
     elif isinstance(node, ast.Call):
         yield from _calls(node)
+        # One more for pop or get is what they return if nothing is found.
+        if node.args and not ast.unparse(node.func).endswith((".pop", ".get")):
+            for extra in ("True", *names):
+                yield _replace(_with_argument(len(node.args), extra))
 
 
 def _statements(node: Any) -> Iterator[Change]:
@@ -321,6 +343,142 @@ class _OnTheClass(ast.NodeTransformer):
         if isinstance(node.value, ast.Name) and node.value.id == "ctx":
             return ast.Attribute(ast.Name(self.name, ast.Load()), node.attr, node.ctx)
         return self.generic_visit(node)
+
+
+# --- right but for some values --------------------------------------------------------------------
+
+Rewrite = Callable[[Any], Any]
+"""Called with a copy of a node; returns what stands in its place: it, changed, or another one, or several statements."""
+
+
+def _right_but_for_some(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.Module]]:
+    """A loop that passes over one kind of value, values that are cut to their first element, and None that takes its partner along."""
+    for path, node, _ in _walk(tree, (), ()):
+        if getattr(node, "lineno", 0) in inside:
+            for what, make in _for_some(node):
+                yield _rewritten(tree, path, what, make)
+
+
+def _for_some(node: Any) -> Iterator[tuple[str, Rewrite]]:
+    if isinstance(node, ast.For | ast.While):
+        for place, name in _given_values(node):
+            yield f"passed over where {name} is 0", _with_line(place, f"if 0 <= {name} <= 0: continue")
+            yield f"passed over where {name} is negative", _with_line(place, f"if {name} < 0: continue")
+    if isinstance(node, ast.For):
+        yield "two turns at most", _with("iter", "list({})[:2]")
+    elif (
+        isinstance(node, ast.Assign | ast.AugAssign)
+        and not isinstance(node.value, ast.Constant | ast.Dict | ast.List)
+        and not isinstance(getattr(node, "targets", [None])[0], ast.Tuple)
+    ):
+        yield f"{_short(ast.unparse(node))}, the first element alone", _with("value", "({})[:1]")
+    elif isinstance(node, ast.Compare) and ast.unparse(node.comparators[0]) == "None":
+        one, unlike = ast.unparse(node.left), isinstance(node.ops[0], ast.IsNot)
+        test = f"{one} is not None and {one}.any()" if unlike else f"{one} is None or not {one}.any()"
+        yield f"{ast.unparse(node)} -> {test}", lambda n: _expression(test)
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+        for i, one in enumerate(map(ast.unparse, node.args)):
+            yield f"{one} without its None", _with_argument(i, f"[one for one in ({one}) if one is not None]")
+
+
+def _given_values(loop: Any) -> Iterator[tuple[int, str]]:
+    """(the place in a loop's body from where on it is there, name) of each variable that a turn gives a value to."""
+    counts = isinstance(loop, ast.While) or ast.unparse(loop.iter).startswith(("range(", "enumerate("))
+    made: list[tuple[int, ast.expr]] = [] if counts else [(0, loop.target)]
+    made += [(i, one.targets[0]) for i, one in enumerate(loop.body, 1) if isinstance(one, ast.Assign)]
+    for place, target in made:
+        for one in target.elts if isinstance(target, ast.Tuple) else [target]:
+            if isinstance(one, ast.Name):
+                yield place, one.id
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _with_line(place: int, text: str) -> Rewrite:
+    def make(node: Any) -> Any:
+        node.body[place:place] = ast.parse(text).body
+        return node
+
+    return make
+
+
+def _with_argument(i: int, text: str) -> Rewrite:
+    """Another argument at place `i` of a call, or one more."""
+
+    def make(node: Any) -> Any:
+        node.args[i : i + 1] = [_expression(text)]
+        return node
+
+    return make
+
+
+def _with(field: str, form: str) -> Rewrite:
+    """Another expression for a field of a node: `form` with its text for {}."""
+
+    def make(node: Any) -> Any:
+        setattr(node, field, _expression(form.format(ast.unparse(getattr(node, field)))))
+        return node
+
+    return make
+
+
+def _rewritten(tree: ast.Module, path: Path, what: str, make: Rewrite) -> tuple[str, ast.Module]:
+    """The mutant with one node rewritten, and its name."""
+    mutant = copy.deepcopy(tree)
+    line = _at(mutant, path).lineno
+    _replace(make)(_at(mutant, path), mutant, path)
+    return f"{line}: {what}", mutant
+
+
+# --- what is left behind --------------------------------------------------------------------------
+
+
+def _left_behind(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.Module]]:
+    """Recording that stays off, a list that is used up, something that was only to be read and is changed, and the first call's argument."""
+    for path, node, _ in _walk(tree, (), ()):
+        if isinstance(node, ast.FunctionDef) and node.body[-1].lineno in inside and len(path) == 2:
+            for name in (argument.arg for argument in node.args.args):
+                yield _rewritten(tree, path, f"{name} of the first call, in all calls", _kept_for_all(name))
+        elif getattr(node, "lineno", 0) in inside:
+            for what, make in _behind(node):
+                yield _rewritten(tree, path, what, make)
+
+
+def _behind(node: Any) -> Iterator[tuple[str, Rewrite]]:
+    if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).endswith("no_grad()"):
+        off = ast.parse("torch.set_grad_enabled(False)").body
+        yield "no_grad is never left", lambda n: [*off, *n.body]
+    if isinstance(node, ast.For) and isinstance(node.iter, ast.Name) and isinstance(node.target, ast.Name):
+        text = f"while {node.iter.id}: {node.target.id} = {node.iter.id}.pop(0)"
+        yield text, lambda n: _with_line(1, "\n".join(map(ast.unparse, n.body)))(ast.parse(text).body[0])
+    if isinstance(node, ast.For):
+        written = {
+            ast.unparse(n)
+            for n in ast.walk(node)
+            if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        }
+        for one in sorted({ast.unparse(n) for n in ast.walk(node) if _reads_attribute(n)} - written):
+            yield f"{one} grows by 1 in each turn", _with_line(len(node.body), f"{one} = {one} + 1")
+
+
+def _reads_attribute(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and isinstance(node.value, ast.Name)
+    )
+
+
+def _kept_for_all(name: str) -> Rewrite:
+    def make(function: Any) -> Any:
+        function.body[:0] = ast.parse(f"{name} = kept.setdefault(0, {name})").body
+        function.args.args.append(ast.arg("kept"))
+        function.args.defaults.append(_expression("{}"))
+        return function
+
+    return make
 
 
 # --- programs that do nothing ---------------------------------------------------------------------

@@ -46,6 +46,8 @@ def plain(value: Any) -> Any:
         value = value.detach().numpy()
     if isinstance(value, np.generic):
         value = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        return plain(value.tolist())
     if isinstance(value, np.ndarray) and value.dtype.kind in "bif":
         if value.size > MOST:
             raise NotPlainError(f"an array of {value.size:,} numbers; an answer holds {MOST:,} at most")

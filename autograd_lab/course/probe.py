@@ -61,7 +61,6 @@ def run(probes: Iterable[Probe], answer: Any, seconds: float | None = None) -> d
                     call = partial(_result, function, answer, case)
                     outputs[key] = call() if end is None else within(max(0.1, end - time.monotonic()), call)
                 except StillRunning:
-                    put_back()
                     stopped = {"error": STILL_RUNNING, "message": f"after {seconds:g} seconds"}
                     return outputs | dict.fromkeys(probe.names()[i:], stopped)
                 except KeyboardInterrupt as stop:
@@ -69,6 +68,8 @@ def run(probes: Iterable[Probe], answer: Any, seconds: float | None = None) -> d
                     raise
                 except Exception as error:  # any exception of the student's code is a result
                     outputs[key] = {"error": type(error).__name__, "message": _told(error)}
+                finally:
+                    put_back()  # a mode that the code has left switched spoils no other case
     return outputs
 
 

@@ -170,6 +170,7 @@ def test_what_is_hidden_is_not_shipped(tmp_path):
         ('kind="number"', 'kind="guess"', "kind 'guess' is none of"),
         ('lab.check("99.1", answer)', 'print(answer)', "99.1: no cell checks it"),
         ("    return x * 2\n    ### END", "    return x.twice\n    ### END", "the reference answer raises"),
+        ('    "On 1 and 3"', '    "On 1"\n    "and 3"', "probe on_numbers: its docstring ends with the first line"),
     ],
 )  # fmt: skip
 def test_what_does_not_hold_is_said(tmp_path, old, new, owed):
@@ -403,6 +404,47 @@ def test_mutants_change_one_thing_inside_the_solution():
     assert not any(name.startswith(("2:", "4:")) for name in names)
     for _, text in bank.mutants(cell):
         ast.parse(text)
+
+
+KINDS = """
+def f(nodes, k, torch):
+    out = []
+    with torch.no_grad():
+        for node in nodes:
+            if node.grad is not None:
+                for edge, g in zip(node.edges, node.rule(k)):
+                    size = g * 2
+                    out.append(size)
+    return out
+"""
+
+
+def test_mutants_are_right_but_for_some_values_or_leave_something_behind():
+    made = dict(bank.mutants(KINDS))
+    wanted = {
+        "7: passed over where g is 0": "if 0 <= g <= 0:",
+        "7: passed over where size is negative": "if size < 0:",
+        "7: two turns at most": "in list(zip(node.edges, node.rule(k)))[:2]:",
+        "7: node.edges without its None": "zip([one for one in node.edges if one is not None], node.rule(k))",
+        "8: size = g * 2, the first element alone": "size = (g * 2)[:1]",
+        "6: node.grad is not None -> node.grad is not None and node.grad.any()": "and node.grad.any():",
+        "4: no_grad is never left": "torch.set_grad_enabled(False)\n    for",
+        "5: while nodes: node = nodes.pop(0)": "node = nodes.pop(0)",
+        "5: node.edges grows by 1 in each turn": "node.edges = node.edges + 1",
+        "2: k of the first call, in all calls": "k = kept.setdefault(0, k)",
+        "7: node.edges -> node.grad": "zip(node.grad, node.rule(k))",
+        "7: node.rule(k) -> node.rule(k, True)": "node.rule(k, True)",
+    }
+    missing = {name: made.get(name) for name, text in wanted.items() if text not in made.get(name, "")}
+    assert not missing, list(made)
+    assert not any("range" in name for name in made)
+    for text in made.values():
+        ast.parse(text)
+
+
+def test_a_mutant_that_counts_its_turns_is_no_mistake_about_values():
+    names = [name for name, _ in bank.mutants("def f(x):\n    for i in range(x):\n        print(i)\n")]
+    assert not any("passed over" in name for name in names), names
 
 
 def test_a_gap_in_the_probes_shows_as_a_survivor(tmp_path):

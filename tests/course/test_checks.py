@@ -185,6 +185,35 @@ def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
     assert judge(flags, [False, True, True]).says == "2 of 3 are right; look at number 3 first."
 
 
+def test_letters_may_be_written_as_a_word_and_words_as_an_array():
+    letters = Item("99.6", "order", 2, expected=["B", "D", "A"], wrong=[Wrong("No.", answer=["A", "B", "D"])])
+    for answer in ("BDA", "b, d, a", np.array(["B", "D", "A"])):
+        assert feedback.verdict_on(letters, answer).state == "passed", answer
+    assert (judge(letters, "ABD").says, judge(letters, "ABD").got) == ("No.", "ABD")
+    assert judge(letters, "BD").says == "A list of 3 is asked for; you gave 'BD'."
+    words = Item("99.7", "predict", 2, expected=["no", "yes"])
+    assert judge(words, "ny").state == "wrong"
+
+
+def test_a_list_in_place_of_a_table_is_told_what_is_asked_for():
+    item = Item("99.4", "engine", 3, expected={"p": ["a"], "q": ["a", "p"]})
+    assert (
+        judge(item, [["a"]]).says
+        == "This asks for a dict, with a list for each of 'p', 'q'; you gave [['a']]."
+    )
+
+
+def test_a_mode_that_an_answer_leaves_switched_ends_with_the_case():
+    source = "def one(answer, x):\n    answer(x)\n    return torch.is_grad_enabled()\n"
+    cases = Probe("one", 1, source, cases=[[False], [True]])
+    assert probe.run([cases], torch.set_grad_enabled) == {"one(False)": False, "one(True)": True}
+    assert probe.run([cases], lambda x: x or torch.set_grad_enabled(x)) == {
+        "one(False)": False,
+        "one(True)": True,
+    }
+    assert torch.is_grad_enabled()
+
+
 @pytest.mark.parametrize("item_id", ["08.1", "09.1"])
 def test_a_number_in_place_of_a_tuple_is_told_of_tuples(item_id):
     """Whichever of the answers it is, and whatever the others are."""

@@ -1,4 +1,4 @@
-"""Run a small program that says `import torch`, with this library in PyTorch's place or with another one, and keep what it did.
+"""Run a small program that says `import torch`, with this library in PyTorch's place, and keep what it did.
 
 `torch` is replaced for the program alone: other code of the process goes on to import what it did.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import io
-import linecache
 import re
 import warnings
 from collections.abc import Iterator
@@ -40,25 +38,13 @@ class Ran:
 
 def run(text: str) -> Ran:
     """Run a program with this library as `torch`, and record it."""
-    with keep_last(), _heard("autograd_lab") as ran:
+    with keep_last(), heard("autograd_lab") as ran:
         printed: list[str] = []
         done = program.run(text, printed.append, NAME, namespace=ran.variables)
         ran.printed, ran.trace = "".join(printed), done.trace
         if done.error is not None:
             ran.error = f"{done.error['type']}: {done.error['message']}"
             ran.traceback = _own_lines(done.error["text"])
-    return ran
-
-
-def run_in(library: str, text: str) -> Ran:
-    """Run a program with the library of this name as `torch`, such as PyTorch itself, and record nothing."""
-    linecache.cache[NAME] = len(text), None, text.splitlines(keepends=True), NAME
-    with _heard(library) as ran, contextlib.redirect_stdout(io.StringIO()) as printed:
-        try:
-            exec(compile(text, NAME, "exec"), ran.variables)
-        except Exception as error:
-            ran.error = f"{type(error).__name__}: {error}"
-    ran.printed = printed.getvalue()
     return ran
 
 
@@ -71,8 +57,8 @@ def _own_lines(text: str) -> str:
 
 
 @contextlib.contextmanager
-def _heard(library: str) -> Iterator[Ran]:
-    """A Ran whose variables are a namespace in which `torch` is the library; it gets the warnings that are given inside."""
+def heard(library: str) -> Iterator[Ran]:
+    """A Ran whose variables are a namespace in which `torch` is the library of this name; it gets the warnings that are given inside."""
     own = {**vars(builtins), "__import__": _importing(library)}
     ran = Ran(variables={"__name__": "__main__", "__builtins__": own})
     with warnings.catch_warnings(record=True) as heard:

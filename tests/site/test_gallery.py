@@ -3,7 +3,10 @@
 `python -m tests.record gallery` records what PyTorch 2.13.0 does in them.
 """
 
+import contextlib
+import io
 import json
+import linecache
 import re
 from pathlib import Path
 
@@ -35,13 +38,24 @@ def facts(ran):
     }
 
 
+def run_in(library, text):
+    """Run a program with the library of this name as `torch`, such as PyTorch itself, and record nothing."""
+    linecache.cache[programs.NAME] = len(text), None, text.splitlines(keepends=True), programs.NAME
+    with programs.heard(library) as ran, contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            exec(compile(text, programs.NAME, "exec"), ran.variables)
+        except Exception as error:
+            ran.error = f"{type(error).__name__}: {error}"
+    ran.printed = printed.getvalue()
+    return ran
+
+
 # What the recording of PyTorch runs: `torch` is the library in question.
 PROGRAMS = {
     name: "\n".join(
         [
-            "from autograd_lab.site import programs",
-            "from test_gallery import facts",
-            f"out.update(facts(programs.run_in(torch.__name__, {example.source!r})))",
+            "from test_gallery import facts, run_in",
+            f"out.update(facts(run_in(torch.__name__, {example.source!r})))",
         ]
     )
     for name, example in EXAMPLES.items()

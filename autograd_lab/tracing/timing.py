@@ -40,10 +40,7 @@ def _per_node(trace: Trace, events: list[Any]) -> dict[int, tuple[float, float]]
     made = [e["n"] for e in trace.events if e["k"] in ("node", "inplace") and e.get("n") is not None]
     popped = [e["n"] for e in trace.events if e["k"] == "pop"]
     passes = [e for e in events if e.name.startswith(_IN_A_PASS)]
-    rules = {id(one) for e in passes for one in e.cpu_children if e.name == _IN_A_PASS + one.name}
-    operations = [
-        e for e in events if e.sequence_nr >= 0 and id(e) not in rules and not e.name.startswith(_IN_A_PASS)
-    ]
+    operations = [e for e in events if e.made_a_node]
     names = [e.name.removeprefix(_IN_A_PASS).rpartition("::")[2] for e in passes]
     if len(operations) != len(made) or names != [trace.nodes[n]["name"] for n in popped]:
         raise ValueError(

@@ -16,6 +16,7 @@ import re
 from time import perf_counter
 
 from .modes import THREAD, WATCHERS
+from .node import count_down
 from .variable import Variable
 from .watch import Both, Watch
 
@@ -31,10 +32,14 @@ _OPEN = []  # the watchers of the profiles that are running
 
 
 class FunctionEvent:
-    """One call: `name`, `input_shapes`, `sequence_nr` of its node (-1 without), `cpu_parent`, `cpu_children`, and its times in microseconds."""
+    """One call: `name`, `input_shapes`, `sequence_nr`, `cpu_parent`, `cpu_children`, and its times in microseconds.
+
+    `sequence_nr` is that of its node; without one, a number of its own if the graph is recorded, and -1 under `no_grad`.
+    """
 
     count = 1
     is_async = False
+    made_a_node = False
 
     def __init__(self, id, name, parent, shapes=(), sequence_nr=-1):
         self.id, self.name, self.key, self.cpu_parent = id, name, name, parent
@@ -216,11 +221,16 @@ class _Watcher(Watch):
 
     def _operation(self, name, inputs, node, library="aten::"):
         began = self.began
+        if node is not None:
+            number = node._sequence_nr()
+        else:
+            number = -count_down() if self.state.grad else -1
         event = self.begin(
             library + name,
             [t._data.shape for t in inputs if isinstance(t, Variable)],
-            -1 if node is None else node._sequence_nr(),
+            number,
         )
+        event.made_a_node = node is not None
         event.start = event.start if began is None else began
         self.end(event)
 
@@ -229,7 +239,8 @@ class _Watcher(Watch):
             self._operation(type(node).__name__.removesuffix("Backward"), inputs, node, library="")
             return
         op = rule if isinstance(rule, str) else rule.op or _snake_case(rule.__name__.partition("Backward")[0])
-        self._operation(NAMES.get(op, op), inputs, node)
+        in_a_list = "tensors" in getattr(rule, "inputs", ())
+        self._operation(NAMES.get(op, op), () if in_a_list else inputs, node)
 
     def written(self, rule, inputs, target, node, name, args=()):
         self._operation(name, inputs, node)
@@ -275,7 +286,8 @@ class profile:  # noqa: N801 - PyTorch's name
     """Profile what runs inside: `with torch.autograd.profiler.profile() as prof: ...`. Of this thread, on the CPU.
 
     enabled        False makes it do nothing
-    record_shapes  whether `input_shapes` of an event has the shapes of its tensors; PyTorch adds an empty one for each other argument
+    record_shapes  whether `input_shapes` of an event has the shapes of its tensors, without those in a list; PyTorch adds an empty one for each
+                   other argument
 
     Raises NotImplementedError for what there is not: other devices, flops, allocations, stacks. What operations save for the backward
     pass is shown by `lab.cost`. A recording of the lab may surround it, and may not begin inside.

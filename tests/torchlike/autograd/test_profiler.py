@@ -54,6 +54,11 @@ BODIES = {
     "a gradient by itself": "x = torch.ones(3, requires_grad=True)\nwith p:\n    torch.autograd.grad((x * x).sum(), x)",
     "a leaf used twice": "x = torch.ones(3, requires_grad=True)\nwith p:\n    (x.exp() + x.tanh()).sum().backward()",
     "twice": "x = torch.ones(3, requires_grad=True)\nwith p:\n    y = (x * x).sum()\n    y.backward(retain_graph=True)\n    y.backward()",
+    "joined": "x, y = torch.ones(2, 3, requires_grad=True), torch.ones(1, 3, requires_grad=True)\nwith p:\n    z = torch.cat([x, y])\n    torch.stack([z, z * 2]).sum().backward()",
+    "a constant": "x, w = torch.ones(3), torch.ones(3, requires_grad=True)\nwith p:\n    y = x.exp() * 2\n    y.add_(1)\n    (y * w).sum().backward()",
+    "a graph of the pass": "x = torch.ones(2, 3, requires_grad=True)\nwith p:\n    g, = torch.autograd.grad((x * x).mean(0).sum(), x, create_graph=True)\n    (g * g).sum().backward()",
+    "a graph of what was expanded": "x = torch.ones(1, 3, requires_grad=True)\nwith p:\n    z = x.expand(2, 3)\n    g, = torch.autograd.grad((z * z * z).sum(), x, create_graph=True)\n    (g * g).sum().backward()",
+    "a graph of what was joined": "x, y = torch.ones(2, 3, requires_grad=True), torch.ones(1, 3, requires_grad=True)\nwith p:\n    z = torch.cat([x, y])\n    g, h = torch.autograd.grad((z * z).sum(), [x, y], create_graph=True)\n    (g.sum() + h.sum()).backward()",
     "a Function": "class Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a):\n        return a * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\nx = torch.ones(3, requires_grad=True)\nwith p:\n    Double.apply(x).sum().backward()",
 }
 END = """

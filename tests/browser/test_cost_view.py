@@ -185,3 +185,35 @@ def test_it_fits_and_is_accessible(bare, size, dark):
         if one["id"]
         not in ("region", "page-has-heading-one", "document-title", "html-has-lang", "landmark-one-main")
     ] == []
+
+
+CUT = """() => [...document.querySelectorAll(".agl-cost :is(th, td)")].filter((cell) => {
+  const e = cell.getBoundingClientRect(), pane = document.querySelector(".agl-cost").getBoundingClientRect();
+  return !e.width || e.right > pane.right || e.bottom > pane.bottom + 1;
+}).map((cell) => cell.textContent)"""
+EDGES = """() => [...document.querySelectorAll(".agl-cost tbody tr")].map((row) =>
+  [row.dataset.on, getComputedStyle(row.firstChild).borderLeftColor, getComputedStyle(row.firstChild).borderLeftWidth])"""
+
+
+@pytest.mark.parametrize("width", [718, 794, 1000])
+def test_on_paper_nothing_is_cut_off(bare, width):
+    page = opened(bare(size=(width, 1000)).show(lab.step(saving, *inputs())))
+    page.emulate_media(media="print")
+    assert page.evaluate(CUT) == []
+    assert page.locator(".agl-svg").first.bounding_box()["height"] > 300
+    assert page.get_by_role("button", name="Measure times").is_hidden()
+
+
+@pytest.mark.parametrize("colors", ["none", "active"])
+def test_what_is_held_now_has_an_edge_not_a_tint_alone(bare, colors):
+    stepper = lab.step(network, *inputs())
+    page = opened(bare(size=(1024, 700)).show(stepper))
+    page.emulate_media(forced_colors=colors)
+    cost = lab.cost(stepper.trace)
+    half = (cost.peak_at + len(stepper.trace)) // 2  # some have let go
+    page.get_by_role("slider", name="Position").fill(str(half))
+    edges = page.evaluate(EDGES)
+    held, others = ({color for on, color, _ in edges if on == which} for which in "10")
+    assert {width for *_, width in edges} == {"3px"}
+    assert len(held) == len(others) == 1
+    assert held != others

@@ -824,7 +824,6 @@ def _head(queue: list[tuple[int, int, int]]) -> Record:
     return head
 
 
-@lru_cache(maxsize=100)
 def results_last(root: Any) -> list[Any]:
     """The nodes behind `root`, each after all nodes that it leads to."""
     order: list[Any] = []
@@ -843,6 +842,7 @@ def results_last(root: Any) -> list[Any]:
     return order
 
 
+@lru_cache(maxsize=100)
 def name_of(dtype: Any) -> str:
     """`dtype.name`, which NumPy builds anew each time."""
     return str(dtype.name)

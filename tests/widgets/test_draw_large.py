@@ -1,7 +1,9 @@
 """`lab.draw` of large graphs: folded by module, or some nodes at a time; never refused."""
 
+import gc
 import random
 import re
+import weakref
 
 import pytest
 
@@ -143,3 +145,14 @@ def test_a_small_graph_is_whole():
     model = blocks(3)
     svg = lab.draw(model(torch.ones(3, 4)).sum(), params=dict(model.named_parameters())).svg
     assert svg.count("AddmmBackward0") == 6
+
+
+def test_a_drawing_keeps_no_graph_alive():
+    def node_drawn():  # a function of its own: its variables were looked at, and end with it
+        y = torch.tensor(2.0, requires_grad=True) * 3
+        lab.draw(y)
+        return weakref.ref(y.grad_fn)
+
+    node = node_drawn()
+    gc.collect()
+    assert node() is None

@@ -14,22 +14,17 @@ from pathlib import Path
 import pytest
 
 from autograd_lab import loading
+from tests import fresh
 
 FOLDER = Path(loading.__file__).parent
 
 
 def printed(code, *arguments):
     """What a program prints, as JSON; `load_everything` in it asks for all there is, in an order of its own."""
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", HELP + code, *arguments], capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    return fresh.printed(ASKS + code, *arguments)
 
 
-HELP = """
-import importlib, json, pickle, pydoc, random, sys, threading
-import autograd_lab as torch
+ASKS = """
 from autograd_lab.ops import rule
 
 PLACES = ("amp autograd.functional distributions func library linalg nn nn.functional nn.init nn.utils nn.utils.prune optim special "
@@ -324,21 +319,34 @@ print(json.dumps([Told.names, [type(x).__name__ for x in made]]))
 # ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "what",
-    ["torch", "torch.nn", "torch.optim", "torch.linalg", "torch.Tensor", "torch.nn.functional", "torch.cuda"],
-)
-def test_help_says_the_same(what):
-    code = f"sys.argv[1] and load_everything()\nprint(json.dumps(pydoc.plain(pydoc.render_doc({what}))))"
+HELPED = [
+    "torch",
+    "torch.nn",
+    "torch.optim",
+    "torch.linalg",
+    "torch.Tensor",
+    "torch.nn.functional",
+    "torch.cuda",
+]
 
-    def text(*arguments):
-        without_addresses = re.sub(r"0x[0-9a-f]+", "0x", printed(code, *arguments))
-        return re.sub(
-            r"(FUNCTIONS|METHODS) = .*", r"\1", without_addresses
-        )  # in the order in which they were loaded
 
-    assert len(text("")) > 150
-    assert text("") == text("load")
+def helped(whats, before=""):
+    """What `help` says of each, without what depends on where things lie, or on the order in which they were loaded."""
+    made = ", ".join(f"pydoc.plain(pydoc.render_doc({what}))" for what in whats)
+    texts = printed(f"{before}\nprint(json.dumps([{made}]))")
+    return [re.sub(r"(FUNCTIONS|METHODS) = .*", r"\1", re.sub(r"0x[0-9a-f]+", "0x", text)) for text in texts]
+
+
+@pytest.fixture(scope="module")
+def helped_when_all_is_loaded():
+    return dict(zip(HELPED, helped(HELPED, "load_everything()"), strict=True))
+
+
+@pytest.mark.parametrize("what", HELPED)
+def test_help_says_the_same(what, helped_when_all_is_loaded):
+    (text,) = helped([what])
+    assert len(text) > 150
+    assert text == helped_when_all_is_loaded[what]
 
 
 def test_star_takes_all_names():
@@ -378,9 +386,9 @@ x = torch.ones(2, 3)
 print(json.dumps([said(lambda: setattr(x, "mT", 1)), said(lambda: delattr(x, "T")), said(lambda: x.imag), x.nbytes, said(lambda: x.sine),
                   hasattr(x, "cumsum"), hasattr(torch.Tensor, "cumsumm"), said(lambda: torch.cumsumm), said(lambda: torch.nn.Linearr)]))
 """
-    fresh = printed(code, "")
-    assert fresh == printed(code, "load")
-    assert fresh[0] == "AttributeError: attribute 'mT' of 'torch._C.TensorBase' objects is not writable"
+    said = printed(code, "")
+    assert said == printed(code, "load")
+    assert said[0] == "AttributeError: attribute 'mT' of 'torch._C.TensorBase' objects is not writable"
 
 
 def test_a_method_of_ones_own_stays():

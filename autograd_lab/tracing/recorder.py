@@ -789,7 +789,7 @@ class Recorder(Watch):
         last   whether the program is over, so that any line may be responsible
         """
         shared, place = self.shared_memory, _place(frame)
-        for key, found, since in shared.changes(tensors, None if last else place, frame):
+        for key, found, since in shared.changes(tensors, None if last else place, frame, self.base):
             where, sure = None, False
             if found is not None:
                 where, sure = (found.code, instruction_at(found.code, found.line)), found.only

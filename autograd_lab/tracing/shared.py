@@ -73,7 +73,9 @@ class Shared:
         self.memory.pop(id(array), None)
         self._tensors.pop(id(array), None)
 
-    def changes(self, tensors: Iterable[Any], place: Any, frame: Any) -> list[tuple[int, Found | None, Any]]:
+    def changes(
+        self, tensors: Iterable[Any], place: Any, frame: Any, base: Any = None
+    ) -> list[tuple[int, Found | None, Any]]:
         """The memory behind some tensors that has changed: (id, the statement that wrote it, the place of the last check)."""
         found = []
         for t in tensors:
@@ -84,7 +86,7 @@ class Shared:
             now = fingerprint(memory.array)
             if now != memory.held:
                 since, memory.held = memory.place, now
-                found.append((id(memory.array), find_write(frame, memory.array, since, place), since))
+                found.append((id(memory.array), find_write(frame, memory.array, since, place, base), since))
             memory.place = place
         return found
 

@@ -58,8 +58,13 @@ class _Candidate(NamedTuple):
     maybe: bool  # whether it stands in a branch
 
 
-def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any) -> Found | None:
-    """The statement that wrote into `array` between the places `since` and `now`, each (code, instruction) or None."""
+def find_write(
+    frame: FrameType | None, array: np.ndarray, since: Any, now: Any, base: FrameType | None = None
+) -> Found | None:
+    """The statement that wrote into `array` between the places `since` and `now`, each (code, instruction) or None.
+
+    base   the call in which the recording began: who called it has done nothing since
+    """
     start, end = _line(since), _line(now)
     seen = 0
     if start is not None and not _is_running(start[0], frame):
@@ -80,7 +85,7 @@ def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any)
             ]
             if between:
                 return _chosen(between, last)
-        frame, seen = frame.f_back, seen + 1
+        frame, seen = None if frame is base else frame.f_back, seen + 1
     return None
 
 

@@ -256,3 +256,23 @@ def test_a_write_that_does_not_count_is_recorded(engine):
 
 def test_every_pair_of_sharing_and_writing_is_tried():
     assert len(list(itertools.product(SHARED, WRITES))) > 120
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_who_called_the_recording_has_not_written(engine):
+    """The source does not show who wrote; a line above the recording, which had not run by then, is not blamed."""
+    source = """
+x = torch.tensor([3.0, 1.0, 2.0])
+a = x.detach().numpy()
+def recorded():
+    with record() as trace:
+        y = x * 2
+        eval("a.__setitem__(0, 7)", {"a": a})
+        y = x * 3
+    return trace
+trace = recorded()
+a[1] = 9
+"""
+    trace, _, _ = run(engine, source)
+    (event,) = [e for e in trace.events if e.get("unnoticed") == "numpy"]
+    assert "src" not in event

@@ -35,15 +35,24 @@ def hasty():
     yield from _engine(replace(tiny.BRIEF, cell_cpu=0.4))
 
 
+IMPATIENT = replace(PATIENT, cell_wall=2.0, probe_wall=2.0)
+"""With less time by the clock, for what waits; still hundreds of times what the honest cells beside it take."""
+
+
 @pytest.fixture(scope="module")
 def impatient():
-    """With less time by the clock, for what waits; still hundreds of times what the honest cells beside it take."""
-    yield from _engine(replace(PATIENT, cell_wall=2.0, probe_wall=2.0))
+    yield from _engine(IMPATIENT)
 
 
-def _engine(limits):
+@pytest.fixture
+def two_impatient():
+    """A worker for each of two that wait."""
+    yield from _engine(IMPATIENT, workers=2)
+
+
+def _engine(limits, workers=1):
     try:
-        with Engine(tiny.ITEMS, limits, workers=1) as made:
+        with Engine(tiny.ITEMS, limits, workers=workers) as made:
             yield made
     except SandboxError as error:
         pytest.skip(f"hostile code runs in a sandbox only: {error}")
@@ -204,10 +213,17 @@ def test_memory_in_a_probe_is_an_error_of_the_program(engine):
     }
 
 
-def test_what_waits_is_stopped_by_the_clock(impatient):
-    assert run(impatient, tiny.job(a2="import time\ntime.sleep(10**6)")) == RIGHT | {"1.2": (0, "timeout")}
+def test_what_waits_is_stopped_by_the_clock(two_impatient):
+    """The two wait side by side; honest ones fare well in the same workers afterwards."""
     stops = "def double(x):\n    import os, signal\n    os.kill(os.getpid(), signal.SIGSTOP)"
-    assert run(impatient, tiny.job(a2=stops)) == RIGHT | {"1.2": (0, "timeout")}
+    waits = [tiny.job("sleeps", a2="import time\ntime.sleep(10**6)"), tiny.job("stops", a2=stops)]
+    ended = list(two_impatient.run(waits))
+    assert sorted(job.student for job, _ in ended) == ["sleeps", "stops"]
+    for job, ran in ended:
+        got = {one.item: (one.score, one.state) for one in tiny.results(ran, job)}
+        assert got == RIGHT | {"1.2": (0, "timeout")}, job.student
+    for job, ran in two_impatient.run([tiny.job(f"next {number}") for number in range(4)]):
+        assert (tiny.earned(ran, job), ran.state) == (tiny.FULL, "ok")
 
 
 def test_several_disasters_in_one_notebook(hasty):

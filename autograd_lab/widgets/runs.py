@@ -35,6 +35,10 @@ GENERATORS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
 """How the states of the generators of Python and NumPy are read and set."""
 
 
+class UnfitError(ValueError):
+    """An input cannot have this value."""
+
+
 class Run:
     """A function with its inputs, to be recorded: first with the user's own, then with changed ones."""
 
@@ -144,12 +148,12 @@ class Run:
     def index(self, name: str) -> int:
         """The index of the input called `name`. Raises ValueError if there is none that can be changed."""
         if name not in self.names:
-            raise ValueError(
+            raise UnfitError(
                 f"there is no input {name!r}: the function's inputs are {', '.join(self.names) or 'none'}"
             )
         i = self.names.index(name)
         if is_tensor(self.given[i]) and not is_leaf(self.given[i]):
-            raise ValueError(f"{name} was computed by other operations: change the leaf it comes from")
+            raise UnfitError(f"{name} was computed by other operations: change the leaf it comes from")
         return i
 
     def read(self, name: str, value: Any) -> list[Any]:
@@ -161,9 +165,9 @@ class Run:
             try:
                 value = _plain((read if np.ndim(old) else read_one)(value))
             except AnswerError as error:
-                raise ValueError(f"{error} {name} stays as it is.") from None
+                raise UnfitError(f"{error} {name} stays as it is.") from None
             if value is None:
-                raise ValueError(f"{name} needs a number. It stays as it is.")
+                raise UnfitError(f"{name} needs a number. It stays as it is.")
         now = list(self.now)
         if not is_tensor(old):
             now[i] = _like(old, value) if typed and is_one_number(old) else value
@@ -171,14 +175,14 @@ class Run:
         try:
             data = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"{value!r} is not an array of numbers. {name} stays as it is.") from None
+            raise UnfitError(f"{value!r} is not an array of numbers. {name} stays as it is.") from None
         if not data.ndim and old.numel() == 1:
             data = data.reshape(tuple(old.shape))
         if data.shape != tuple(old.shape):
-            raise ValueError(f"{_wanted(name, tuple(old.shape))} It stays as it is.")
+            raise UnfitError(f"{_wanted(name, tuple(old.shape))} It stays as it is.")
         kind = np.dtype(old.detach().numpy().dtype)
         if kind.kind in "iub" and not np.array_equal(data, data.astype(kind)):
-            raise ValueError(f"{name} holds {kind.name} numbers. It stays as it is.")
+            raise UnfitError(f"{name} holds {kind.name} numbers. It stays as it is.")
         from autograd_lab.torchlike.creation import tensor
 
         now[i] = tensor(data.tolist(), dtype=old.dtype)
@@ -187,7 +191,7 @@ class Run:
 
 def failed(error: BaseException) -> str:
     """What is said about a value that does not fit, or with which the function raises."""
-    own = isinstance(error, ValueError | RuntimeError)  # of `read`, or of a pass: they say all
+    own = isinstance(error, UnfitError | RuntimeError)  # of `read`, or of a pass: they say all
     return str(error) if own else f"With this value the function raises {type(error).__name__}: {error}"
 
 

@@ -133,9 +133,13 @@ def test_while_it_is_dragged_questions_wait(tmp_path):
 
 def test_a_value_at_which_the_function_fails_keeps_the_last_picture():
     def inverse(x):
+        if x.item() == 5:
+            raise ValueError("not five")
         return 1 / x if x.item() else 1 // 0
 
     s = lab.step(inverse, leaf(1.0))
+    s._edit = {"n": 0, "name": "x", "text": "5", "k": 4, "more": True}
+    assert s._edit_answer["error"] == "With this value the function raises ValueError: not five"
     film, inputs = film_on_page(s), s._inputs
     s._edit = {"n": 1, "name": "x", "text": "0", "k": 4, "more": True, "h": 1e-3}
     assert s._edit_answer["error"].startswith("With this value the function raises ZeroDivisionError: ")

@@ -177,10 +177,12 @@ export class Slider {
       this.measured = nudges[run];
       input.text = withNumber(input.text, valueAt(input.stops, i));
     }
-    this.problem = run < 0 ? `${errors[i]} The picture stays at ${input.name} = ${input.text}.` : "";
+    this.problem = run < 0 ? this.stays(errors[i], input) : "";
     this.queue.answered();
     this.show();
   }
+
+  stays(error, { name, text }) { return `${error}${/[.!?]$/.test(error) ? "" : "."} The picture stays at ${name} = ${text}.`; }
 
   async unpack() {
     let text = this.model.get("_slides");
@@ -198,7 +200,7 @@ export class Slider {
     clearTimeout(this.timer);
     this.waiting = null;
     this.silent = false;
-    this.problem = error && `${error} The picture stays at ${this.input.name} = ${this.input.text}.`;
+    this.problem = error && this.stays(error, this.input);
     if (nudge) this.measured = nudge;
     if (error && this.queue.next?.[0].text === this.asking) this.queue.next = null; // it would fail once more
     this.queue.answered();

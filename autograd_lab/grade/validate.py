@@ -51,7 +51,7 @@ REPORT = "AUTOGRAD_LAB_VALIDATE_REPORT"
 """The environment variable that tells the plugin where to write."""
 DEAD = "the kernel died here (memory, os._exit, a crash) or had to be stopped; nothing after it can run"
 STATES = ("passed", "wrong", "not attempted", "error")
-_PYTEST = "import sys; sys.modules['rfc3987_syntax'] = None; import pytest; sys.exit(pytest.main())"
+PYTEST = "import sys; sys.modules['rfc3987_syntax'] = None; import pytest; sys.exit(pytest.main())"
 """`python -m pytest`, where nbformat's jsonschema builds no grammar of web addresses, which takes a second; no notebook needs any."""
 
 
@@ -283,7 +283,7 @@ def validate(job: Job, name: str = "", cell_timeout: float = CELL_TIMEOUT, limit
         notebook.write_text(json.dumps(notebook_of(job, items), ensure_ascii=True), encoding="utf-8")
         settings.write_text("[pytest]\n", encoding="utf-8")
         command = [
-            *(sys.executable, "-c", _PYTEST, "-v", "--tb=short", "--color=no", "-p", "no:cacheprovider"),
+            *(sys.executable, "-c", PYTEST, "-v", "--tb=short", "--color=no", "-p", "no:cacheprovider"),
             *("-p", "nbval.plugin", "-p", __name__, "-c", str(settings), "--rootdir", str(place)),
             *("--nbval-lax", "--nbval-current-env", f"--nbval-cell-timeout={cell_timeout:g}"),
             *("--nbval-kernel-startup-timeout=120", str(notebook)),

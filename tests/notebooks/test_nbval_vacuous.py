@@ -9,6 +9,7 @@ import pytest
 from notebook_fixtures import code, error, good, markdown, shown, stream
 
 from autograd_lab.course import lint
+from autograd_lab.grade.validate import PYTEST
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +54,8 @@ def outcome(tmp_path_factory):
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     command = [
         sys.executable,
-        "-m",
-        "pytest",
+        "-c",
+        PYTEST,
         "--nbval",
         "--nbval-current-env",
         "-v",

@@ -13,6 +13,7 @@ import samples
 
 import autograd_lab
 from autograd_lab.course.kernel import manager_of_files
+from autograd_lab.grade.validate import PYTEST
 from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets import draw, step
 from autograd_lab.widgets.frames import film
@@ -224,7 +225,7 @@ def test_nbval_accepts_a_notebook_that_shows_a_stepper(tmp_path):
     path = tmp_path / "book.ipynb"
     nbformat.write(book, path)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env", "-q", "-p", "no:cacheprovider",
+        [sys.executable, "-c", PYTEST, "--nbval", "--nbval-current-env", "-q", "-p", "no:cacheprovider",
          "--rootdir", str(tmp_path), "-c", "/dev/null", str(path)],
         capture_output=True, text=True, timeout=600, cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(autograd_lab.__file__).parents[1])},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType
@@ -101,6 +101,22 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
     return found
 
 
+def loop_variables(frame: FrameType) -> Collection[str]:
+    """The names that some `for` in the source of a frame gives to one thing after another."""
+    file = frame.f_code.co_filename
+    return _targets(file, len(linecache.getlines(file)))
+
+
+@lru_cache(maxsize=100)
+def _targets(file: str, _count: int) -> frozenset[str]:
+    try:
+        tree = ast.parse("".join(python_only(linecache.getlines(file))))
+    except SyntaxError:
+        return frozenset()
+    loops = [node.target for node in ast.walk(tree) if isinstance(node, ast.For | ast.comprehension)]
+    return frozenset(name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name))
+
+
 def python_only(lines: list[str]) -> list[str]:
     """The lines with magics and shell escapes blanked, so that a cell parses."""
     return ["\n" if line.lstrip()[:1] in ("%", "!") else line for line in lines]
@@ -125,22 +141,29 @@ class Names:
     def name(self, frame: FrameType, value: Any, deep: bool = True) -> str:
         """The name of `value` in this frame: a local or global variable or, if `deep`, part of what a variable holds.
 
-        A `deep` search also continues in the callers of the frame; it is meant for parameters, not for every intermediate.
+        A `deep` search also continues in the callers of the frame; it is meant for parameters, not for every intermediate. A parameter
+        that a loop takes out of a list, `for p in params:`, is params[3]: the next turn of the loop calls another one p.
         """
         here: FrameType | None = frame
         while here is not None:
             variables, shared = here.f_locals, here.f_globals
+            passing = loop_variables(here) if deep and getattr(value, "requires_grad", False) else ()
+            only = ""  # a name that will soon be another's
             if variables is not shared:
                 for name, held in variables.items():
                     if held is value and not name.startswith(_HIDDEN):
-                        return name
+                        if name not in passing:
+                            return name
+                        only = only or name
             own = _holders(variables) if deep and variables is not shared else []
             # What is still in its old place is found without a new search.
             for thorough in (False, True):
                 found = self._table(shared).find(shared, value, thorough=thorough or not deep)
-                if found is not None and found.startswith(_HIDDEN):
-                    names = (name for name, held in dict(shared).items() if held is value)
-                    found = next((name for name in names if not name.startswith(_HIDDEN)), None)
+                if found is not None and (found.startswith(_HIDDEN) or found in passing):
+                    names = [name for name, held in dict(shared).items() if held is value]
+                    names = [name for name in names if not name.startswith(_HIDDEN)]
+                    only = only or next(iter(names), "")
+                    found = next((name for name in names if name not in passing), None)
                 if found is not None:
                     return str(found)
                 if not deep:
@@ -149,6 +172,8 @@ class Names:
                 for name, held in own + common if thorough else own + _still_there(common, shared):
                     if inner := self._inside(name, held, value, thorough):
                         return inner
+            if only:
+                return only
             here = None if here.f_code.co_name == "<module>" else here.f_back
         return ""
 

@@ -33,7 +33,7 @@ from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
-from .names import Names, parts_of
+from .names import Names, loop_variables, parts_of
 from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -913,7 +913,7 @@ class Recorder(Watch):
             self.notes.append(
                 ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
             )
-        self.find_names(frame.f_locals, frame.f_globals)
+        self.find_names(frame.f_locals, frame.f_globals, passing=loop_variables(frame))
         self._name_parts(frame)
 
     def _name_parts(self, frame) -> None:
@@ -946,14 +946,16 @@ class Recorder(Watch):
 
     tensor_type: type = Variable
 
-    def find_names(self, *namespaces) -> None:
-        """Give tensors without a name the one they have in the first of these namespaces."""
+    def find_names(self, *namespaces, passing=()) -> None:
+        """Give tensors without a name the one they have in the first of these namespaces; `passing` are names that say nothing of a leaf."""
         met = self.met
         for scope in namespaces:
             if met.keys().isdisjoint(map(id, list(scope.values()))):
                 continue
             for name, value in dict(scope).items():
                 if id(value) in met and not name.startswith("_"):
+                    if name in passing and value.requires_grad and value.is_leaf:
+                        continue
                     self.given.setdefault(id(value), name)
 
     def lists(self) -> dict[str, Any]:
@@ -1023,7 +1025,7 @@ class Recorder(Watch):
         """The trace so far of a running recording, and the numbers of its tensors by id."""
         if self.memory:
             self._look(self.shared_memory.all(), frame)
-        self.find_names(frame.f_locals, frame.f_globals)
+        self.find_names(frame.f_locals, frame.f_globals, passing=loop_variables(frame))
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import sys
 from functools import partial
 
@@ -169,3 +170,52 @@ def test_names_in_a_recording_follow_the_program():
         (y * params[1]).backward()
     named = [t["name"] for t in trace.tensors if t["leaf"] and t["requires_grad"]]
     assert named == ["params[0]", "params[1]", "params[2]", "params[3]", "params[1]"]
+
+
+def test_a_loop_variable_names_no_parameter_that_a_list_holds():
+    """The next turn of the loop calls another one so: then two leaves of the table had one name, and their neighbors others."""
+    space = {"torch": torch, "lab": lab}
+    source = """
+ps = [torch.tensor(float(k), requires_grad=True) for k in range(3)]
+held = {"w": torch.tensor(1.0, requires_grad=True), "b": torch.tensor(2.0, requires_grad=True)}
+w, b = torch.tensor(1.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+xs = [torch.tensor(1.0), torch.tensor(2.0)]
+
+def inside(parameters):
+    total = 0
+    for i, p in enumerate(parameters):
+        total = total + p * p
+    return total
+
+with lab.record() as loop:
+    total = 0
+    for p in ps:
+        total = total + p * p
+    total.backward()
+with lab.record() as function:
+    inside(ps).backward()
+with lab.record() as entries:
+    sum(v * 2 for k, v in held.items()).backward()
+with lab.record() as named:
+    for q in (w, b):
+        (q * 2).backward()
+with lab.record() as nowhere:
+    for q in [torch.tensor(1.0, requires_grad=True)]:
+        (q * 2).backward()
+with lab.record() as data:
+    for x in xs:
+        (w * x).backward()
+"""
+    file = "loop variables"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), space)
+
+    def leaves(name, wanted=True):
+        return [t["name"] for t in space[name].tensors if t["leaf"] and t["requires_grad"] is wanted]
+
+    assert leaves("loop") == ["ps[0]", "ps[1]", "ps[2]"]
+    assert leaves("function") == ["parameters[0]", "parameters[1]", "parameters[2]"]
+    assert leaves("entries") == ["held['w']", "held['b']"]
+    assert leaves("named") == ["w", "b"]
+    assert leaves("nowhere") == ["q"]
+    assert leaves("data", False) == ["x", "x"]  # as the code says

@@ -142,3 +142,10 @@ def destination(path: str | os.PathLike[str], caller: str, *suffixes: str) -> Pa
             f"there is no folder {str(target.parent)!r} to write {target.name!r} into: make it first"
         )
     return target
+
+
+def close_widgets() -> None:
+    """Close all widgets of this process, when what they show has been written: closed as Python ends, they may ask for a kernel."""
+    from ipywidgets import Widget
+
+    Widget.close_all()

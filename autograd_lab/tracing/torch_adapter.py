@@ -928,7 +928,7 @@ class TorchRecorder(Recorder):
             raw = getattr(node, "_raw_saved_" + name, None)
             for one in raw if isinstance(raw, (tuple, list)) else (raw,):
                 if one is not None and one.unpack_hook is not None:
-                    self.hooks.packed(node)
+                    self._note_packed(node, one.data, (*operands, *results))
                 if one is None or one.unpack_hook is not None or one.data is None:
                     continue
                 same = [
@@ -941,12 +941,28 @@ class TorchRecorder(Recorder):
                     found.append((name, numbers[0], 0))
         return found
 
+    def _note_packed(self, node, content, near) -> None:
+        """Hooks have put `content` in place of what a node saved: note the memory of its tensors, and which tensor's it is of those `near`."""
+        self.hooks.packed(node)
+        parts = content.values() if isinstance(content, dict) else content
+        held = []
+        for t in parts if isinstance(content, (dict, list, tuple)) else (content,):
+            if isinstance(t, torch.Tensor):
+                memory = t.untyped_storage()
+                same = (
+                    x
+                    for x in near
+                    if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() == memory.data_ptr()
+                )
+                held.append((next(same, None), memory.nbytes()))
+        self.notes.append(("packed", node, held))
+
     def _saved_by_user(self, node, results) -> list[tuple[str, Any, int]]:
         """What a custom Function's forward passed to save_for_backward, in the form of `_saved`."""
         found: list[tuple[str, Any, int]] = []
         for one in node._raw_saved_tensors:
             if one.unpack_hook is not None:
-                self.hooks.packed(node)
+                self._note_packed(node, one.data, results)
             elif one.data is not None:
                 result = next((t for t in results if _is_same(t, one.data)), None)
                 known = self.met.get(id(one.data)) if result is None else result

@@ -22,7 +22,13 @@ TEXTS: dict[str, type] = RULES | {"AccumulateGrad": AccumulateGrad, "CopySlices"
 
 
 class TorchHeld(Held):
-    """PyTorch's nodes do not tell what they keep besides operands and results."""
+    """PyTorch's nodes do not tell what they keep besides operands and results; what hooks packed is noted when they have done it."""
+
+    def __init__(self, builder: Any) -> None:
+        super().__init__(builder)
+        self.packed: dict[
+            int, list[tuple[Any, int]]
+        ] = {}  # id of a node -> (tensor whose memory it is, or None; bytes)
 
     def home(self, t: Any, i: int) -> int:
         """A saved result is unpacked as a new tensor; what else shares memory without being a view is not known."""
@@ -31,7 +37,13 @@ class TorchHeld(Held):
         return int(made[record["output_nr"]]) if record["output_nr"] < len(made) else i
 
     def saved(self, node: Any, record: Record, saved: Any, owner: Any = None) -> None:
-        pass
+        """A node was made; what hooks packed for it, it holds from here on."""
+        for t, nbytes in self.packed.pop(id(node), ()):
+            i = None if t is None else self.builder.tensor_ids.get(id(t))
+            home = None if i is None else self.home(t, i)
+            one = [home, nbytes, len(self.builder.events) + 1, None]
+            record.setdefault("holds", []).append(one)
+            self.open.setdefault(id(node), []).append(one)
 
 
 class TorchBuilder(Builder):
@@ -42,6 +54,10 @@ class TorchBuilder(Builder):
         self.held = TorchHeld(self)
         self.kept: list[Any] = []
         self.rows: dict[int, Any] = {}  # id of a node -> the rows of its Jacobians
+
+    def packed(self, node, held) -> None:
+        """Hooks have packed what `node`, which is about to be noted, has saved."""
+        self.held.packed.setdefault(id(node), []).extend(held)
 
     def _operand(self, t, src) -> int:
         if not isinstance(t, torch.Tensor):

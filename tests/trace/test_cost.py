@@ -423,3 +423,30 @@ def test_the_times_are_of_the_right_nodes(program):
     made = {e["n"] for e in c.trace if e["k"] in ("node", "inplace")}
     assert set(seconds) == popped | made - {None}
     assert all((backward > 0) == (n in popped) for n, (_, backward) in seconds.items())
+
+
+PACKED = {
+    "nothing": lambda t: t,
+    "a copy": lambda t: t.clone(),
+    "less": lambda t: t[:1].clone(),
+    "several": lambda t: {"copy": t.clone(), "number": 3},
+    "no tensor": lambda t: 3,
+}
+
+
+@pytest.mark.parametrize("pack", PACKED.values(), ids=PACKED)
+def test_what_hooks_packed_is_held_in_recordings_of_pytorch_too(pack):
+    """By nodes that save operands: while a result is packed, PyTorch's operation is not over yet."""
+
+    def held(library, recording):
+        x = library.ones(4, 6, requires_grad=True)
+        with (
+            recording() as trace,
+            library.autograd.graph.saved_tensors_hooks(pack, lambda _: library.ones(4, 6)),
+        ):
+            y = x * 2
+            (y * y).sum().backward()
+        found = cost(trace)
+        return found.peak, [(one.label, one.bytes) for one in found.nodes], found.held[-1]
+
+    assert held(pytest.importorskip("torch"), lab.record_torch) == held(torch, lab.record)

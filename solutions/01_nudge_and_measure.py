@@ -214,6 +214,19 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
+@wrong(
+    "",
+    "You measured to one side only, downwards. A central difference looks to both sides of x: f(x + h) - f(x - h).",
+)
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        down = list(x)
+        down[i] -= h
+        gradient.append((f(x) - f(down)) / h)
+    return gradient
+
+
 @wrong("", "From x - h to x + h it is 2h: divide by 2 * h, not by h.")
 def central_difference(f, x, h=1e-6):
     gradient = []
@@ -251,7 +264,7 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
-@wrong("", "You nudge the caller's own list and leave it nudged, so every later slope is measured elsewhere. Work on copies.", score=1)  # fmt: skip
+@wrong("", "The list stays nudged after each turn, so every later slope is measured elsewhere. Make new copies in each turn.", score=1)  # fmt: skip
 def central_difference(f, x, h=1e-6):
     gradient = []
     for i in range(len(x)):

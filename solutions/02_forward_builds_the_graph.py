@@ -320,6 +320,19 @@ def build(a, b):
     return a * torch.exp(b) + a.detach()
 
 
+@wrong("", "The last edge of the sum leads to b in your graph. It should lead to a, which is used twice.")
+def build(a, b):
+    return a * torch.exp(b) + b
+
+
+@wrong(
+    "",
+    "exp belongs to b, and what is added at the end is a. In your graph a and b have changed places there.",
+)
+def build(a, b):
+    return a * torch.exp(a) + b
+
+
 @wrong("", "exp stands over the whole product in your graph. It belongs to b alone.")
 def build(a, b):
     return torch.exp(a * b) + a
@@ -776,6 +789,33 @@ def record(name, operands, data):
 def record(name, operands, data):
     edges = [x.grad_fn or x.accumulator for x in operands]
     return Value(data, grad_fn=Node(name, edges)) if all(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "What operations have made is left out. It has no accumulator, but a node of its own, grad_fn, and the edge leads there.",
+)
+def record(name, operands, data):
+    edges = [x.accumulator for x in operands]
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "M07",
+    "An operand that is used twice, as in a * a, has two edges that lead to the same node. You have one.",
+)
+def record(name, operands, data):
+    edges = list(dict.fromkeys(x.grad_fn or x.accumulator for x in operands))
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "Your edges are the operands themselves, which are Values. An edge leads to a node: x.grad_fn, or x.accumulator.",
+)
+def record(name, operands, data):
+    edges = [x if x.grad_fn or x.accumulator else None for x in operands]
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
 
 
 @wrong("", "The edges stand in the opposite order. The first one belongs to the first operand.")

@@ -250,8 +250,8 @@ def division(rules):
 
 @probe(points=1)
 def sigmoid(rules):
-    "sigmoid with g = 2, a = 0.5"
-    return rules[1](2.0, 0.5)
+    "sigmoid with g = 2, a = 0.75"
+    return rules[1](2.0, 0.75)
 
 
 @probe(points=1)
@@ -295,6 +295,16 @@ def _rules(divide=None, smooth=None, piece=None):
     ]
 
 
+wrong(
+    "",
+    "What goes to b is not divided by b**2, as it should be: the slope of a / b by b is -a / b**2.",
+    score=2,
+)(_rules(divide=lambda g, a, b: (g / b, -g * a / b)))
+wrong(
+    "M03",
+    "Nothing goes to b, as if it were a constant. It is an operand like a: when b grows, a / b shrinks.",
+    score=2,
+)(_rules(divide=lambda g, a, b: (g / b, 0.0)))
 wrong("", "The second operand of a division: when b grows, a / b shrinks. A minus is missing.", score=2)(
     _rules(divide=lambda g, a, b: (g / b, g * a / b**2))
 )
@@ -656,6 +666,20 @@ def count(root):
         one = stack.pop()
         if one not in deps:
             deps[one] = len(one.edges)
+            stack += [node for node in one.edges if node is not None]
+    return deps
+
+
+@wrong(
+    "",
+    "Your number says how many edges a node has. A message comes in over each edge that leads to it: count those.",
+)
+def count(root):
+    deps, stack = {}, [root]
+    while stack:
+        one = stack.pop()
+        if one not in deps:
+            deps[one] = sum(node is not None for node in one.edges)
             stack += [node for node in one.edges if node is not None]
     return deps
 

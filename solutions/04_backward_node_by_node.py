@@ -675,6 +675,29 @@ def backward(root):
             stack.extend(zip(node.inputs, node.rule(g)))
 
 
+@wrong(
+    "M08",
+    "The leaves have their gradients, but the nodes in between, and the root, have lost theirs. Here every node keeps its own.",
+    score=3.5,
+)
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        if node.inputs:
+            g, node.grad = node.grad, 0.0
+            for x, message in zip(node.inputs, node.rule(g)):
+                x.grad += message
+
+
 @wrong("", "The root needs the gradient 1 before anything else: how much does it change if it changes by 1?")
 def backward(root):
     waiting, stack = {root: 0}, [root]

@@ -335,8 +335,7 @@ def learn(w, turns, lr):
 
 @wrong(
     "M15",
-    "The parameter itself has not moved: your steps went into new tensors. Under no_grad write into w itself: "
-    "w -= ...",
+    "The parameter itself is afterwards where it was before. Under no_grad write into w itself: w -= ...",
     score=3,
 )
 def learn(w, turns, lr):
@@ -453,6 +452,47 @@ def by_a_formula(learn):
     with lab.record() as trace:
         learn(torch.tensor(1.0, requires_grad=True), 2, 0.25)
     return not any(event["k"] == "done" for event in trace.events)
+
+
+@wrong("", "Uphill: the gradient points to where the loss grows. Subtract it; and clear it in every turn.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w += lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong("", "Uphill: the gradient points to where the loss grows. Subtract it.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad = None
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w += lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "",
+    "w stands still: nothing is subtracted, or only 0. Clear first, then call backward, then update with what has come.",
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        loss.backward()
+        w.grad.zero_()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
 
 
 @wrong("", "These are the values before each turn. Note the number after the update.")
@@ -769,12 +809,36 @@ def deliver(node, g, deps, buffers, ready):
 
 @wrong(
     "",
-    "A first message has nothing to be added to: buffers has no such node yet. Ask first, or use buffers.get(node, 0.0).",
+    "Your code looks for the node where it is not: buffers is empty before the first message. Ask first, or use buffers.get(node, 0.0).",
 )
 def deliver(node, g, deps, buffers, ready):
     if node is None:
         return
     buffers[node] += g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "M06",
+    "Your node is ready one message too early: deps[node] says for how many it still waits, and that must be 0.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0.0) + g
+    deps[node] -= 1
+    if deps[node] <= 1:
+        ready.append(node)
+
+
+@wrong("", "The first message is there twice: it is put at the node, and then added once more.")
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers.setdefault(node, g)
+    buffers[node] = buffers[node] + g
     deps[node] -= 1
     if deps[node] == 0:
         ready.append(node)

@@ -402,7 +402,10 @@ def train(w, xs):
     return grads
 
 
-@wrong("M10", "The gradient was cleared in each turn; without that line the turns add up.")
+@wrong(
+    "M10",
+    "The gradients of the turns add up. Each is that of this turn's loss alone, and w.grad is cleared in between.",
+)
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:

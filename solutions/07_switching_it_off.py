@@ -630,12 +630,17 @@ def layers(*sizes):
     return made
 
 
+@shared
+def rows(n):
+    return torch.tensor([[0.5 - 0.25 * i + 0.125 * j for j in range(n)] for i in range(n)])
+
+
 @probe(points=1, cases=[("1-1-1-1",), ("2-1-1-1",), ("2-3-2-1",)], rtol=1e-3)
 def who_learns(backward_frozen, widths):
     "Layers of the widths {0}: the gradients of the three weights, and of the bias of middle"
     sizes = [int(width) for width in widths.split("-")]
     first, middle, last = layers(*sizes)
-    backward_frozen(first, middle, last, torch.ones(sizes[0], sizes[0]) * 0.5)
+    backward_frozen(first, middle, last, rows(sizes[0]))
     asked = {"bias": middle.bias, "first": first.weight, "last": last.weight, "middle": middle.weight}
     return {name: None if p.grad is None else p.grad.tolist() for name, p in asked.items()}
 
@@ -694,6 +699,26 @@ def backward_frozen(first, middle, last, x):
 def backward_frozen(first, middle, last, x):
     middle.requires_grad = False
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong(
+    "M16",
+    "first gets no gradient: the way to it is cut before middle. The flag of the parameters of middle is enough.",
+    score=0,
+)
+def backward_frozen(first, middle, last, x):
+    h = torch.tanh(first(x)).detach()
+    last(torch.tanh(middle(h))).sum().backward()
+
+
+@wrong(
+    "",
+    "middle has got gradients, and requires none afterwards: its flag was changed after the backward pass. Change it before.",
+    score=0.5,
+)
+def backward_frozen(first, middle, last, x):
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+    middle.requires_grad_(False)
 
 
 @wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.")

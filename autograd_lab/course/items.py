@@ -157,7 +157,11 @@ def _judge_answer(item: Item, handed_in: Any) -> Verdict:
 
 
 def _spelled(answer: Any, expected: Any) -> Any:
-    """The letters of a word where a list of letters is asked for: "BDA" says as much as ["B", "D", "A"]."""
+    """Where a list is asked for, the list that says as much: ["B", "D", "A"] for "BDA", the numbers of an array of one dimension."""
+    if isinstance(expected, list) and isinstance(answer, dict):
+        shape, data = answer.get("shape"), answer.get("data")
+        one_dimension = isinstance(shape, list) and len(shape) == 1 and isinstance(data, list)
+        return data if one_dimension else answer
     if not isinstance(answer, str) or not isinstance(expected, list):
         return answer
     letters = [letter for letter in answer if letter.isalnum()]

@@ -195,6 +195,18 @@ def test_letters_may_be_written_as_a_word_and_words_as_an_array():
     assert judge(words, "ny").state == "wrong"
 
 
+def test_an_array_of_one_dimension_earns_the_share_of_a_list():
+    item = Item("99.8", "number", 4, expected=[12, 4, 12, 160], partial=True)
+    for answer in ([12, 4, 12, 80], np.array([12, 4, 12, 80]), torch.tensor([12.0, 4, 12, 80])):
+        verdict = feedback.verdict_on(item, answer)
+        assert (verdict.score, verdict.says) == (3, "3 of 4 are right; look at number 4 first.")
+    assert judge(item, {"shape": 4, "data": [12, 4, 12, 160]}).score == 0
+    assert (
+        feedback.verdict_on(item, torch.tensor([12.0, 4])).says
+        == "A list of 4 is asked for; you gave 2 of them."
+    )
+
+
 def test_a_list_in_place_of_a_table_is_told_what_is_asked_for():
     item = Item("99.4", "engine", 3, expected={"p": ["a"], "q": ["a", "p"]})
     assert (

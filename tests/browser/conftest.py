@@ -32,7 +32,17 @@ HERE = Path(__file__).parent
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
+# Parts of Chromium that no test needs. The switch counts once: the first lines are what Playwright switches off with it.
+OFF = (
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades", "HttpsFirstBalancedModeAutoEnable", "LensOverlay",
+    "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "TcpPortRandomizationWin",
+    "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",  # two pages for the address bar, loaded for every context: half of what it costs
+    "SpareRendererForSitePerProcess",  # a process in store, in case a page wants one
+)  # fmt: skip
+
 FLAGS = [
+    f"--disable-features={','.join(OFF)}",
     "--no-sandbox",  # containers run as root, where Chromium's sandbox cannot start
     "--disable-gpu",
     "--disable-quic",

@@ -314,6 +314,8 @@ class Notebook:
                 self.path.parent != self.lab.folder,
             )
             expect(self.page.locator(".agl")).to_have_count(0)
+        else:  # the next one loads its page anyway, and this one would be busy until then
+            self.page.goto("about:blank")
         self.lab.idle[self.host].append(self.page)
 
     def _shut_down(self) -> None:

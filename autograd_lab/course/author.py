@@ -43,13 +43,14 @@ An item with a value may vary from student to student; variants.py explains how.
 from __future__ import annotations
 
 import ast
+import io
 import json
 import linecache
 import re
 import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -346,14 +347,15 @@ def catching() -> Iterator[list[tuple[str, Any]]]:
 
 
 def execute(source: str, space: dict[str, Any], where: str) -> None:
-    """Run the text of a cell; magics are left out. Functions in it keep their source."""
+    """Run the text of a cell; magics are left out. Functions in it keep their source. What it prints is for the notebook, not for the terminal."""
     lines = [line if not re.match(r"\s*[%!]", line) else "" for line in source.splitlines()]
     text = _remembered("\n".join(lines) + "\n", where)
     try:
         code = compile(text, f"<{where}>", "exec")
     except Exception as error:
         raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
-    _execute(code, space, where)
+    with redirect_stdout(io.StringIO()):
+        _execute(code, space, where)
 
 
 def _execute(code: types.CodeType, space: dict[str, Any], where: str) -> None:

@@ -23,11 +23,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import io
 import keyword
 import math
+import re
 import statistics
-import tokenize
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -206,7 +205,7 @@ def signs(source: str) -> list[str]:
             if isinstance(value, ast.AST):
                 below.append(value)
             elif isinstance(value, list):
-                below += [one for one in value if isinstance(one, ast.AST)]
+                below += [one for one in value if isinstance(one, ast.AST) and not _is_filling(one, node)]
         todo += reversed(below)
     own = {node.attr for node in nodes if type(node) is ast.Attribute and type(node.ctx) is ast.Store}
     own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
@@ -238,13 +237,17 @@ def nameless(source: str) -> tuple[str, ...]:
     while todo and len(out) < 4 * MOST_SIGNS:
         node, scopes = todo.pop()
         if isinstance(node, list):
-            counts = [one for one in node if type(one) not in _NOTHING and not _is_docstring(one)]
+            counts = [
+                one
+                for one in node
+                if type(one) not in _NOTHING and not _is_docstring(one) and not _is_empty(one)
+            ]
             out.append(f"{len(counts)} of")
             todo += [(one, scopes) for one in reversed(counts)]
         elif isinstance(node, ast.AST) and type(node) not in _NOTHING:
             out.append(type(node).__name__)
             inside = (*scopes, _Scope(node)) if isinstance(node, ast.FunctionDef) else scopes
-            parts = [(getattr(node, field, None), field) for field in node._fields]
+            parts = [(getattr(node, field, None), field) for field in node._fields if field != "type_params"]
             for value, field in reversed(parts):
                 if isinstance(value, str) and _is_name(node, field, value in attributes):
                     todo.append((_number(value, scopes), scopes))
@@ -283,6 +286,16 @@ def _is_docstring(node: object) -> bool:
     return type(node) is ast.Expr and type(node.value) is ast.Constant
 
 
+def _is_filling(node: ast.AST, around: ast.AST) -> bool:
+    """Whether it is text of an f-string. Versions of Python split it differently, and no text counts."""
+    return isinstance(around, ast.JoinedStr) and type(node) is ast.Constant
+
+
+def _is_empty(node: object) -> bool:
+    """Whether it is an empty text, which some versions of Python put into an f-string."""
+    return type(node) is ast.Constant and node.value == ""
+
+
 def _sign(node: ast.AST, own: set[str]) -> str:
     """The token of a node; "" if it has none."""
     sign = _SIGNS.get(type(node))
@@ -297,19 +310,33 @@ def _sign(node: ast.AST, own: set[str]) -> str:
     return type(node).__name__
 
 
+_READ = re.compile(
+    r"""
+      (?P<text>  (?i:[rbuft]{0,2})
+                 (?: \"\"\" (?:[^\\]|\\.)*? (?:\"\"\"|\\?\Z) | \'\'\' (?:[^\\]|\\.)*? (?:\'\'\'|\\?\Z)
+                   | " (?:[^"\\\n]|\\.)* "? | ' (?:[^'\\\n]|\\.)* '? ) )
+    | (?P<number>(?:\d|\.\d) (?:[eE][+-]?\d|[\w.])* )
+    | (?P<name>  [^\W\d]\w* )
+    | (?P<sign>  \*\*=? | //=? | <<=? | >>=? | \.\.\. | -> | [-+*/%@&|^=!<>:]= | [-+*/%@&|^=<>:~.,;()[\]{}] )
+    | \#[^\n]* | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A token. Text that does not end goes on to the end of its line, or of everything: so no text is read twice, however long it is."""
+
+
 def _tokens(source: str) -> list[str]:
-    """The tokens of text that is not Python: its words and punctuation."""
+    """The tokens of text that is not Python: its words and punctuation.
+
+    Python's own `tokenize` reads such text, and f-strings, in another way in each version; the counts must not depend on it.
+    """
     out: list[str] = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(source[: 10 * MOST_SIGNS]).readline):
-            if token.type == tokenize.NAME:
-                out.append(token.string if keyword.iskeyword(token.string) else "name")
-            elif token.type in (tokenize.OP, tokenize.NUMBER):
-                out.append(token.string)
-            elif token.type == tokenize.STRING:
-                out.append("text")
-            if len(out) >= MOST_SIGNS:
-                break
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # what was read before tokenizing failed
-    return out
+    for found in _READ.finditer(source[: 10 * MOST_SIGNS]):
+        kind, token = found.lastgroup, found[0]
+        if kind == "text":
+            out.append("text")
+        elif kind == "name":
+            out.append(token if keyword.iskeyword(token) else "name")
+        elif kind:
+            out.append(token)
+    return out[:MOST_SIGNS]

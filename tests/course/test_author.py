@@ -141,6 +141,11 @@ def test_a_complete_source_owes_nothing(tmp_path):
     assert not any("wrong_answer" in cell["source"] for cell in sheet.cells)
 
 
+def test_what_a_cell_prints_is_not_printed_while_its_source_is_read(tmp_path, capsys):
+    sheet_of(tmp_path, SOURCE.replace("answer = 7", "answer = 7\nprint(answer)"))
+    assert capsys.readouterr().out == ""
+
+
 def test_what_is_hidden_is_not_shipped(tmp_path):
     public = sheet_of(tmp_path).public()
     from autograd_lab.course.items import from_json, judge, to_json

@@ -4,6 +4,7 @@ import ast
 import random
 import subprocess
 import sys
+import time
 
 import corpus
 import personal
@@ -80,6 +81,45 @@ def test_copies_with_other_names_and_order_are_found_and_nobody_else(stem):
 @pytest.mark.parametrize("stem", personal.stems())
 def test_those_who_work_alone_are_left_alone(stem):
     assert personal.measure(stem, 8, copies=0) == (set(), set())
+
+
+BROKEN = r'''
+def told(x, y):
+    # what it is
+    text = f"{x!r:>{y}} and {x + y}" + rb"\"" 'no' 0x1F 1.5e-3 1_000
+    x **= y if x != y else x // ...   ? it's not Python
+    return """never
+ends '''
+
+
+def test_text_that_is_not_python_has_the_same_tokens_in_every_version_of_python():
+    """`tokenize` splits f-strings from 3.12 on, and stops where 3.11 goes on."""
+    assert " ".join(similar.signs(BROKEN)) == (
+        "def name ( name , name ) : name = text + text text 0x1F 1.5e-3 1_000 "
+        "name **= name if name != name else name // ... name text return text"
+    )
+    assert similar.signs("a = 0\n  b") == ["name", "=", "0", "name"]
+
+
+def test_how_a_version_of_python_splits_an_f_string_does_not_count(monkeypatch):
+    """From 3.12 on there are empty texts, and a function has type parameters."""
+    sources = ['def f(x, w):\n    return f"{x!r:>{w}}" f"a{x}" ' + "#" * n for n in range(2)]
+    before = similar.signs(sources[0]), similar.nameless(sources[0])
+    tree = ast.parse(sources[0])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            node.values.append(ast.Constant(""))
+        if isinstance(node, ast.FunctionDef):
+            node._fields, node.type_params = (*ast.FunctionDef._fields, "type_params"), []
+    monkeypatch.setattr(similar, "parsed", lambda source: tree)
+    assert (similar.signs(sources[1]), similar.nameless(sources[1])) == before
+
+
+@pytest.mark.parametrize("start", ['"""', "'", "f'", '"""\\"', "'''\\\n", '"\\', "1e", "((", "\\"])
+def test_no_text_that_is_not_python_is_read_twice(start):
+    began = time.process_time()
+    similar.signs("?" + start * (200_000 // len(start)))
+    assert time.process_time() - began < 2
 
 
 def test_a_class_that_shares_one_answer_has_no_similar_pairs():

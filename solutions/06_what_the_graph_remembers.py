@@ -262,7 +262,7 @@ def five_turns(train):
 
 @probe(points=1, hidden=True)
 def nothing_is_dragged_along(train):
-    "Work per turn does not grow"
+    "Work per turn does not grow; a large x; the list is left alone"
     w = torch.tensor(1.1, requires_grad=True)
     with lab.record() as trace:
         grads = train(w, [0.2] * 6)
@@ -275,7 +275,7 @@ def nothing_is_dragged_along(train):
     grows = bool(passes) and passes[-1] > passes[0]
     xs = [0.4, -0.3]
     found = [grows, grads, train(w, xs), len(xs), train(w, []), w.is_leaf, w.requires_grad]
-    return [*found, train(torch.tensor(0.0, requires_grad=True), [0.0, 0.5, 0.0])]
+    return [*found, train(torch.tensor(0.0, requires_grad=True), [0.0, 0.5, 0.0]), train(w, [100.0])]
 
 
 @wrong("M14",

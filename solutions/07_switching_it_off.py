@@ -314,7 +314,7 @@ def it_stays_a_parameter(step):
 
 @probe(points=1, hidden=True)
 def training_goes_on(step):
-    "Three turns in a row"
+    "Three turns in a row, with the same list"
     p, q = two()
     p.grad = q.grad = None
     r = torch.tensor([[1.0, -1.0]], dtype=torch.float64, requires_grad=True)
@@ -614,6 +614,9 @@ item(
         "A layer's parameters are its leaves: middle.parameters(), or the layer's own requires_grad_.",
         "middle.requires_grad_(False), then compute the sum as written and call backward.",
     ],
+    equivalent={
+        "5: torch.tanh(middle(torch.tanh(first(x)))) -> (torch.exp(middle(torch.tanh(first(x)))) - torch.exp(-middle(torch.tanh(first(x))))) / (torch.exp(middle(torch.tanh(first(x)))) + torch.exp(-middle(torch.tanh(first(x)))))": "what comes out of middle is small, as its inputs are: between -1 and 1"
+    },
 )
 
 
@@ -660,7 +663,7 @@ def trained_on(backward_frozen):
     three = layers(2, 2, 3, 1)
     parameters = [p for layer in three for p in layer.parameters()]
     optimizer = torch.optim.SGD(parameters, lr=0.1, weight_decay=0.01)
-    rows = torch.tensor([[0.5, -1.0], [0.2, 0.3]])
+    rows = torch.tensor([[0.5, -1.0], [0.2, 0.3], [300.0, 400.0]])
     for _ in range(2):
         optimizer.zero_grad()
         backward_frozen(*three, rows)

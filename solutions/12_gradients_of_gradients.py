@@ -245,19 +245,19 @@ def a_vector(hvp, n):
 
 @probe(points=1)
 def x_is_left_alone(hvp):
-    "An x with a .grad of its own: what hvp gives, and x and x.grad afterwards"
+    "An x with a .grad of its own: what hvp gives, and afterwards x, x.grad and whether x requires a gradient"
     x = torch.tensor([2.0, 5.0], requires_grad=True)
     x.grad = torch.tensor([7.0, 7.0])
     found = hvp(cubic, x, torch.tensor([-1.0, 2.0]))
-    return [found, x.detach(), x.grad]
+    return [found, x.detach(), x.grad, x.requires_grad]
 
 
 @probe(points=1, hidden=True)
 def a_matrix(hvp):
-    "x of shape (2, 3) that does not require a gradient"
+    "x of shape (2, 3) that does not require a gradient, and stays like that; v stays as it is"
     x = torch.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 4.0]])
     v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]])
-    return [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v)]
+    return [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v), v]
 
 
 @look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
@@ -265,6 +265,20 @@ def makes_the_matrix(hvp):
     with lab.record() as trace:
         hvp(cubic, torch.arange(1.0, 9.0), torch.ones(8))
     return sum(event["k"] == "done" for event in trace.events) > 4
+
+
+@look("It leaves the product to torch.autograd.functional or torch.func, where it is ready-made.")
+def is_ready_made(hvp):
+    import sys
+
+    seen = set()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, arg: seen.add(frame.f_globals.get("__name__")))
+    try:
+        hvp(cubic, torch.tensor([2.0, 5.0]), torch.tensor([-1.0, 2.0]))
+    finally:
+        sys.setprofile(before)
+    return bool(seen & {torch.autograd.functional.__name__, torch.func.__name__})
 
 
 @wrong(
@@ -368,6 +382,36 @@ def hvp(f, x, v):
     return torch.autograd.grad((g * v).mean(), x)[0]
 
 
+@wrong(
+    "M29",
+    "backward adds to .grad, which is x's own: what was there before is in your result, and x is changed.",
+    score=1,
+)
+def hvp(f, x, v):
+    x.requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (g * v).sum().backward()
+    return x.grad
+
+
+@wrong("", "x has changed: it requires a gradient now, and did not before. Work on x.detach().", score=2)
+def hvp(f, x, v):
+    x.requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+@wrong(
+    "M20",
+    "For vectors it is right. But a matrix product is not the sum of the products entry by entry.",
+    score=2,
+)
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g @ v, x)[0]
+
+
 @wrong("", "That is the gradient times v, with no second derivative in it.")
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -459,6 +503,19 @@ def hvp(f, x, v):
     return (torch.stack(rows) @ v.flatten()).reshape(x.shape)
 
 
+@avoiding
+def hvp(f, x, v):
+    _, product = torch.autograd.functional.hvp(f, x.detach(), v)
+    return product
+
+
+@avoiding
+def hvp(f, x, v):
+    from autograd_lab.func import grad, jvp
+
+    return jvp(grad(f), (x.detach(),), (v,))[1]
+
+
 # %% [markdown]
 # ## 12.4 · A penalty that does nothing (2 points)
 #
@@ -511,10 +568,12 @@ def a_number(penalized, w, x, strength):
 
 @probe(points=1, hidden=True)
 def weights_that_are_a_vector(penalized):
-    "A vector w, two strengths, and .grad left alone"
+    "A vector w, with a vector and with a matrix x, strengths above and below 0, all left alone"
     w, x = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)
-    found = [penalized(lambda w, x: (w * w * x**3).sum(), w, x, s) for s in (0.25, 2.0)]
-    return [*found, w.grad, x.grad]
+    found = [penalized(lambda w, x: (w * w * x**3).sum(), w, x, s) for s in (0.25, 2.0, -0.5)]
+    rows = torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.0, 3.0]], requires_grad=True)
+    found.append(penalized(lambda w, x: ((x @ w) ** 2).sum(), w, rows, 0.5))
+    return [*found, w.detach(), w.grad, x.grad, rows.grad]
 
 
 @wrong(

@@ -229,14 +229,27 @@ def equal_parts(train):
 
 @probe(points=1, hidden=True)
 def floats_come_back(train):
-    "The losses are plain numbers; no part at all leaves all as it is"
+    "The losses are plain numbers; no part at all leaves all as it is; the parts are still there for another turn"
     w, b = leaves()
     steps = [[data(2, 6), data(3, 7)], [data(5, 8)], [data(1, 9)]]
     losses = train(steps, w, b, 0.05)
-    found = [[type(loss).__name__ for loss in losses], len(steps), train([], w, b, 0.05), b.detach()]
+    found = [
+        [type(loss).__name__ for loss in losses],
+        list(map(len, steps)),
+        train([], w, b, 0.05),
+        b.detach(),
+    ]
     w, b = leaves()
     x, _ = data(2, 6)
     return [*found, train([[(x, (x @ w + b).detach())]], w, b, 0.05), w.detach(), b.detach()]
+
+
+@look("It puts the parts of a step together, although the whole batch does not fit.")
+def holds_the_whole_batch(train):
+    w, b = leaves()
+    with lab.record() as trace:
+        train([[data(4, 1), data(7, 2)]], w, b, 0.1)
+    return any(one["shape"][:1] == [11] for one in trace.tensors)
 
 
 @wrong(
@@ -295,6 +308,28 @@ def train(steps, w, b, lr):
         w.grad = b.grad = None
         for x, y in parts:
             loss = ((x @ w + b - y) ** 2).mean() / len(parts)
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M19",
+    "Not every part has as many rows as the first. Count the rows of all parts of the step.",
+    score=3,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = len(parts) * len(parts[0][1])
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
             loss.backward()
             total += loss.item()
         with torch.no_grad():
@@ -594,19 +629,6 @@ def train(steps, w, b, lr):
 
 @right
 def train(steps, w, b, lr):
-    losses = []
-    for parts in steps:
-        x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
-        loss = (x @ w + b - y).pow(2).mean()
-        for p, g in zip((w, b), torch.autograd.grad(loss, (w, b))):
-            with torch.no_grad():
-                p.sub_(lr * g)
-        losses.append(loss.item())
-    return losses
-
-
-@right
-def train(steps, w, b, lr):
     def squared_error(x, y):
         return torch.sum((torch.matmul(x, w) + b - y) ** 2)
 
@@ -704,6 +726,19 @@ def train(steps, w, b, lr):
     return [sum(found), *train(later, w, b, lr)]
 
 
+@avoiding
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
+        loss = (x @ w + b - y).pow(2).mean()
+        for p, g in zip((w, b), torch.autograd.grad(loss, (w, b))):
+            with torch.no_grad():
+                p.sub_(lr * g)
+        losses.append(loss.item())
+    return losses
+
+
 # %% [markdown]
 # ## 13.3 · Write the engine (5 points)
 #
@@ -714,7 +749,7 @@ def train(steps, w, b, lr):
 # The engine that grew in exercises 02 to 06 has its loop already: `lab.engine_so_far()` shows it, with the course's piece where
 # yours is missing. What is left are the operations, each with its rule, and `backward` as a method.
 #
-# Your engine is compared with this lab on random graphs. To watch your own loop at work, run `lab.step_code(y.backward)`
+# Your engine is compared with this lab: on random graphs, in a chain of thousands of operations, at 0 and far from it. To watch your own loop at work, run `lab.step_code(y.backward)`
 # for a `y` of yours: it steps through the lines of `backward`, with your variables after each.
 
 # %%
@@ -829,7 +864,7 @@ def play(make, one, rng, size):
     points=1,
     cases=[
         ("a + 5",), ("a * 5",), ("a - 5",), ("a**3",), ("a + a",), ("a * a",), ("(a * 3) * 4 - a",), ("(b := a * a) + b",),
-        ("(b := a * a) * (b * 3)",), ("((b := a * a) * 3) * b - a**3",), ("(b := a * 3) * (a - a) + b",),
+        ("(b := a * a) * (b * 3)",), ("((b := a * a) * 3) * b - a**3",), ("(b := a * 3) * (a - a) + b",), ("(a + 5) * a",),
     ],
 )  # fmt: skip
 def by_hand(Value, y):
@@ -901,14 +936,20 @@ def deep_and_shared(Value):
 
 @probe(points=0.5, hidden=True)
 def at_the_edges(Value):
-    "backward from a leaf, other powers, far out on tanh, two losses that share what is in between, a leaf that is not used"
-    x, far, other, unused = Value(2.0), Value(40.0), Value(3.0), Value(1.0)
-    x.backward()
+    "backward from a leaf, twice; other powers, 0, negative numbers, far out on tanh; losses that share what is in between; a leaf that is not used"
+    x, far, other, unused, zero = Value(2.0), Value(1000.0), Value(3.0), Value(1.0), Value(0.0)
+    x.backward(), x.backward()
     alone = x.grad
     h = x * other + 1
-    for loss in (h**0.5, h**-1 + far.tanh(), 3 - h * (x - x)):
+    for loss in (
+        h**0.5,
+        h**-1 + far.tanh() + 2 * (far * -1).tanh(),
+        3 - h * (x - x),
+        zero * other + x * zero + zero**2,
+        (x - 5) ** 3,
+    ):
         loss.backward()
-    return [alone, x.grad, far.grad, other.grad, unused.grad]
+    return [alone, x.grad, far.grad, other.grad, unused.grad, zero.grad]
 
 
 @look("Its Values hold the lab's own tensors, whose engine does the work.")
@@ -920,8 +961,16 @@ def wraps_tensors(Value):
     return any(event["k"] == "done" for event in trace.events)
 
 
+@look("Its gradients are quotients of small differences; no rule is in it.")
+def takes_differences(Value):
+    x = Value(1.1)
+    y = x * 3 - x * 0.7
+    y.backward()
+    return abs(y.data - 2.53) < 1e-14 and 1e-13 < abs(x.grad - 2.3) < 1e-3
+
+
 class Record:
-    """What several wrong programs share: the operations, without backward."""
+    """What several programs share: the operations, and a backward that is right."""
 
     def __init__(self, data, inputs=(), slopes=()):
         self.data, self.inputs, self.slopes, self.grad = data, inputs, slopes, 0.0
@@ -978,12 +1027,29 @@ class Record:
                 node.grad += total[node]
 
 
-@wrong(
-    "M06",
-    "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first.",
-    score=3,
-)
-class Value(Record):
+class Direct(Record):
+    """The same without detours: a difference is no sum, and a plain number becomes no node."""
+
+    def __add__(self, other):
+        if not isinstance(other, Record):
+            return type(self)(self.data + other, (self,), (1.0,))
+        return type(self)(self.data + other.data, (self, other), (1.0, 1.0))
+
+    def __sub__(self, other):
+        if not isinstance(other, Record):
+            return self + -other
+        return type(self)(self.data - other.data, (self, other), (1.0, -1.0))
+
+    def __rsub__(self, other):
+        return type(self)(other - self.data, (self,), (-1.0,))
+
+    def __mul__(self, other):
+        if not isinstance(other, Record):
+            return type(self)(self.data * other, (self,), (other,))
+        return type(self)(self.data * other.data, (self, other), (other.data, self.data))
+
+
+class FirstMessage:
     def backward(self):
         total, queue, seen = {self: 1.0}, [self], {self}
         while queue:
@@ -998,12 +1064,12 @@ class Value(Record):
                 node.grad += g
 
 
-@wrong(
-    "M06",
-    "You walk down every path and send along, at each visit, all that has arrived so far: early messages are counted again.",
-    score=2.5,
-)
-class Value(Record):
+says = "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first."
+wrong("M06", says, score=3)(type("Value", (FirstMessage, Record), {}))
+wrong("M06", says, score=3)(type("Value", (FirstMessage, Direct), {}))
+
+
+class RunningSum:
     def backward(self):
         total = {}
 
@@ -1018,8 +1084,12 @@ class Value(Record):
                 node.grad += g
 
 
-@wrong("M07", "Where messages meet, the last one replaces the others. Add them.", score=1)
-class Value(Record):
+says = "You walk down every path and send along, at each visit, all that has arrived so far: early messages are counted again."
+wrong("M06", says, score=2.5)(type("Value", (RunningSum, Record), {}))
+wrong("M06", says, score=2.5)(type("Value", (RunningSum, Direct), {}))
+
+
+class LastMessage:
     def backward(self):
         total = {self: 1.0}
         for node in self.order():
@@ -1029,13 +1099,12 @@ class Value(Record):
                 node.grad += total[node]
 
 
-@wrong(
-    "M10",
-    "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
-    "leaves outlives a pass.",
-    score=3.5,
-)
-class Value(Record):
+says = "Where messages meet, the last one replaces the others. Add them."
+wrong("M07", says, score=1)(type("Value", (LastMessage, Record), {}))
+wrong("M07", says, score=1)(type("Value", (LastMessage, Direct), {}))
+
+
+class SumsAddTo:
     def backward(self):
         self.grad = 1.0
         for node in self.order():
@@ -1043,12 +1112,31 @@ class Value(Record):
                 x.grad += slope * node.grad
 
 
-@wrong(
-    "M10",
-    "A second backward overwrites what the first has left in the leaves. PyTorch adds, until somebody clears.",
-    score=3,
+says = (
+    "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
+    "leaves outlives a pass."
 )
-class Value(Record):
+wrong("M10", says, score=3.5)(type("Value", (SumsAddTo, Record), {}))
+wrong("M10", says, score=3.5)(type("Value", (SumsAddTo, Direct), {}))
+
+
+class SumsStay:
+    def backward(self):
+        self.grad += 1.0
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                x.grad += slope * node.grad
+
+
+says = (
+    "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
+    "leaves outlives a pass."
+)
+wrong("M10", says, score=3.5)(type("Value", (SumsStay, Record), {}))
+wrong("M10", says, score=3.5)(type("Value", (SumsStay, Direct), {}))
+
+
+class Overwrites:
     def backward(self):
         nodes = self.order()
         for node in nodes:
@@ -1059,13 +1147,14 @@ class Value(Record):
                 x.grad += slope * node.grad
 
 
-@wrong(
-    "",
-    "The gradients are right, but there is a call inside a call for every node on the way: a chain of a few "
-    "thousand operations is too deep for Python. Use a list of nodes instead of recursion.",
-    score=4.5,
+says = (
+    "A second backward overwrites what the first has left in the leaves. PyTorch adds, until somebody clears."
 )
-class Value(Record):
+wrong("M10", says, score=3)(type("Value", (Overwrites, Record), {}))
+wrong("M10", says, score=3)(type("Value", (Overwrites, Direct), {}))
+
+
+class Recursive:
     def backward(self):
         found, seen = [], set()
 
@@ -1083,6 +1172,14 @@ class Value(Record):
                 total[x] = total.get(x, 0.0) + slope * total[node]
             if not node.inputs:
                 node.grad += total[node]
+
+
+says = (
+    "The gradients are right, but there is a call inside a call for every node on the way: a chain of a few "
+    "thousand operations is too deep for Python. Use a list of nodes instead of recursion."
+)
+wrong("", says, score=4.5)(type("Value", (Recursive, Record), {}))
+wrong("", says, score=4.5)(type("Value", (Recursive, Direct), {}))
 
 
 @wrong(
@@ -1114,12 +1211,7 @@ class Value(Record):
         return type(self)(math.tanh(self.data), (self,), (1 - self.data**2,))
 
 
-@wrong(
-    "",
-    "backward from a leaf adds nothing. A leaf is its own root, and the gradient of a thing with respect to itself is 1.",
-    score=4.5,
-)
-class Value(Record):
+class LeafGetsNothing:
     def backward(self):
         total = {self: 1.0}
         for node in self.order():
@@ -1129,13 +1221,12 @@ class Value(Record):
                     x.grad += slope * total[node]
 
 
-@wrong(
-    "M06",
-    "You go level by level from the result. A node that is used on two levels sends on both, and the second time what it had sent before as "
-    "well. It must wait for all its messages, and go on once.",
-    score=3,
-)
-class Value(Record):
+says = "backward from a leaf adds nothing. A leaf is its own root, and the gradient of a thing with respect to itself is 1."
+wrong("", says, score=4.5)(type("Value", (LeafGetsNothing, Record), {}))
+wrong("", says, score=4.5)(type("Value", (LeafGetsNothing, Direct), {}))
+
+
+class LevelByLevel:
     def backward(self):
         total, level = {self: 1.0}, [self]
         while level:
@@ -1148,6 +1239,118 @@ class Value(Record):
         for node, g in total.items():
             if not node.inputs:
                 node.grad += g
+
+
+says = (
+    "You go level by level from the result. A node that is used on two levels sends on both, and the second time what it had sent before as "
+    "well. It must wait for all its messages, and go on once."
+)
+wrong("M06", says, score=3)(type("Value", (LevelByLevel, Record), {}))
+wrong("M06", says, score=3)(type("Value", (LevelByLevel, Direct), {}))
+
+
+class FirstMessageToLeaves:
+    def backward(self):
+        total, queue, seen = {self: 1.0}, [self], {self}
+        for node in queue:
+            if not node.inputs:
+                node.grad += total[node]
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+                if x not in seen:
+                    seen.add(x)
+                    queue.append(x)
+
+
+says = "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first."
+wrong("M06", says, score=2)(type("Value", (FirstMessageToLeaves, Record), {}))
+wrong("M06", says, score=2.5)(type("Value", (FirstMessageToLeaves, Direct), {}))
+
+
+class DepthFirst:
+    def backward(self):
+        found = []
+
+        def visit(node):
+            if node not in found:
+                found.append(node)
+                for x in node.inputs:
+                    visit(x)
+
+        visit(self)
+        total = dict.fromkeys(found, 0.0) | {self: 1.0}
+        for node in found:
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] += slope * total[node]
+            if not node.inputs:
+                node.grad += total[node]
+
+
+says = "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first."
+wrong("M06", says, score=1)(type("Value", (DepthFirst, Record), {}))
+wrong("M06", says, score=1)(type("Value", (DepthFirst, Direct), {}))
+
+
+class OneSideOnly:
+    def backward(self):
+        total = {self: 1.0}
+        for node in self.order():
+            for x, slope in dict(zip(node.inputs, node.slopes)).items():
+                total[x] = total.get(x, 0.0) + slope * total[node]
+            if not node.inputs:
+                node.grad += total[node]
+
+
+says = "In a + a and in a * a the same Value stands on both sides, and each side sends a message. Only one of them arrives."
+wrong("M07", says, score=4)(type("Value", (OneSideOnly, Record), {}))
+wrong("M07", says, score=3.5)(type("Value", (OneSideOnly, Direct), {}))
+
+
+class LeafIsSet:
+    def backward(self):
+        if not self.inputs:
+            self.grad = 1.0
+            return
+        Record.backward(self)
+
+
+says = "backward from a leaf does not add: its .grad is 1 at every call. A leaf is its own root, and its .grad grows by 1 each time."
+wrong("", says, score=4.5)(type("Value", (LeafIsSet, Record), {}))
+wrong("", says, score=4.5)(type("Value", (LeafIsSet, Direct), {}))
+
+
+@wrong(
+    "",
+    "x ** 2 has a slope at 0 as well: k * x ** (k - 1) gives it, and a division by x does not.",
+    score=4.5,
+)
+class Value(Record):
+    def __pow__(self, k):
+        return type(self)(self.data**k, (self,), (k * self.data**k / self.data,))
+
+
+@wrong(
+    "",
+    "Far out your tanh fails: powers of e are too large for Python there. The tanh is simply 1 or -1, and math.tanh knows that.",
+    score=4.5,
+)
+class Value(Record):
+    def tanh(self):
+        t = (math.exp(self.data) - math.exp(-self.data)) / (math.exp(self.data) + math.exp(-self.data))
+        return type(self)(t, (self,), (1 - t * t,))
+
+
+@wrong(
+    "",
+    "An operation changed the Value that it was given: x + 5 makes a new one, and x stays what it was.",
+    score=3,
+)
+class Value(Record):
+    def __add__(self, other):
+        if isinstance(other, Record):
+            return type(self)(self.data + other.data, (self, other), (1.0, 1.0))
+        self.data += other
+        return self
 
 
 @right
@@ -1412,8 +1615,8 @@ class Value:
         return self.result_of(self.data**exponent, (self, exponent * self.data ** (exponent - 1)))
 
     def tanh(self):
-        up, down = math.exp(self.data), math.exp(-self.data)
-        result = (up - down) / (up + down)
+        small = math.exp(-2 * abs(self.data))
+        result = math.copysign((1 - small) / (1 + small), self.data)
         return self.result_of(result, (self, 1 - result**2))
 
     def number_of_messages(self):
@@ -1520,6 +1723,53 @@ class Value:
     def backward(self):
         for leaf, slope in self.slopes.items():
             leaf.grad += slope
+
+
+@avoiding
+class Value:
+    """Each Value can compute itself anew from changed leaves; a slope is what that changes."""
+
+    def __init__(self, data, compute=None, given=()):
+        self.data, self.grad, self.compute, self.given = data, 0.0, compute, given
+        self.inputs = [one for one in given if isinstance(one, Value)]
+
+    def made(self, compute, *given):
+        return Value(compute(*(getattr(one, "data", one) for one in given)), compute, given)
+
+    def __add__(self, other):
+        return self.made(lambda a, b: a + b, self, other)
+
+    def __sub__(self, other):
+        return self.made(lambda a, b: a - b, self, other)
+
+    def __rsub__(self, other):
+        return self.made(lambda a, b: a - b, other, self)
+
+    def __mul__(self, other):
+        return self.made(lambda a, b: a * b, self, other)
+
+    def __pow__(self, k):
+        return self.made(lambda a: a**k, self)
+
+    def tanh(self):
+        return self.made(math.tanh, self)
+
+    __radd__, __rmul__, order = __add__, __mul__, Record.order
+
+    def backward(self):
+        nodes = self.order()[::-1]
+
+        def with_leaf(leaf, data):
+            now = {node: node.data for node in nodes} | {leaf: data}
+            for node in nodes:
+                if node.inputs:
+                    now[node] = node.compute(*(now.get(one, one) for one in node.given))
+            return now[self]
+
+        for leaf in [node for node in nodes if not node.inputs]:
+            step = 1e-6 * max(1.0, abs(leaf.data))
+            up, down = with_leaf(leaf, leaf.data + step), with_leaf(leaf, leaf.data - step)
+            leaf.grad += (up - down) / (2 * step)
 
 
 @avoiding

@@ -317,17 +317,23 @@ def not_the_same(share):
     return list(share(steps, ["a", "b", "c", "d", "e"]))
 
 
+@shared
+def random_graph(seed, names, words, operations, often):
+    """A step for each of `words`, on operands out of `names`; `often` of 9 words become names as well."""
+    random, names, steps = np.random.RandomState(seed), list(names), []
+    for word in words:
+        op, count = operations[random.randint(len(operations))]
+        steps.append((word, op, tuple(names[random.randint(len(names))] for _ in range(count))))
+        names += [word] if random.randint(9) < often else []
+    return steps
+
+
 @probe(points=2, hidden=True, cases=[(0,), (1,), (2,), (3,)])
 def random_graphs(share, seed):
     "Random graphs, the lists unchanged: seed {0}"
-    random = np.random.RandomState(seed)
-    names, steps = ["x", "y"], []
-    for i in range(25):
-        op = ["mul", "add", "sub", "neg", "rand"][random.randint(5)]
-        count = {"neg": 1, "rand": 0}.get(op, 2)
-        steps.append((f"v{i}", op, tuple(names[random.randint(len(names))] for _ in range(count))))
-        names.append(f"v{i}") if random.randint(3) else None
-    outputs = [f"v{i}" for i in range(20, 25)]
+    words = [f"v{i}" for i in range(25)]
+    steps = random_graph(seed, "xy", words, [("mul", 2), ("add", 2), ("sub", 2), ("neg", 1), ("rand", 0)], 2)
+    outputs = words[20:]
     before = [list(steps), list(outputs)]
     result = list(share(steps, outputs))
     return [result, [steps, outputs], before]
@@ -335,18 +341,34 @@ def random_graphs(share, seed):
 
 @probe(points=0.5, hidden=True)
 def numbers_from_nowhere(share):
-    "Steps without operands that are no random numbers, and random numbers with an operand; asked twice"
+    "Steps without operands that are no random numbers, random numbers with an operand, many operands, words in words; asked twice"
     steps = [("a", "zeros", ()), ("b", "zeros", ()), ("c", "rand", ("x",)), ("d", "rand", ("x",)), ("e", "add", ("b", "d")), ("f", "ones", ())]  # fmt: skip
-    return [list(share(steps, outputs)) for outputs in (["e", "b", "b"], ["f"])] + [
-        list(share([("b", "ones", ())], ["b"]))
+    words = [f"{number:b}"[1:].replace("0", "x").replace("1", "y") for number in range(5, 36)]
+    alike = [
+        ("and", 2),
+        ("sum", 2),
+        ("sum", 1),
+        ("log", 1),
+        ("log2", 1),
+        ("grand_mean", 1),
+        ("where", 3),
+        ("rand", 1),
     ]
+    return (
+        [list(share(steps, outputs)) for outputs in (["e", "b", "b"], ["f"])]
+        + [list(share([("b", "ones", ())], ["b"]))]
+        + [list(share(random_graph(57, ["x", "y", "xx"], words, alike, 1), words[-9:]))]
+    )
 
 
 @probe(points=0.5, hidden=True)
 def the_last_word(share):
-    "An output that was left out, and one that is an argument"
+    "An output that was left out, and one that is an argument; two long chains that are the same"
     steps = [("a", "neg", ("x",)), ("b", "neg", ("x",)), ("c", "neg", ("b",)), ("d", "neg", ("a",))]
-    return list(share(steps, ["b", "x", "d"]))
+    links = [
+        (f"{chain}{i}", "exp", (f"{chain}{i - 1}" if i else "x",)) for i in range(8) for chain in ("p", "q")
+    ]
+    return [list(share(steps, ["b", "x", "d"])), list(share(links, ["q7"]))]
 
 
 @wrong(
@@ -365,7 +387,8 @@ def share(steps, outputs):
 
 @wrong(
     "",
-    "You compare the operands before the left-out ones are replaced, so a pair that reads a pair is not found.",
+    "Not every step that computes the same is gone. First put the new names of the operands in, then compare; and a step may go "
+    "although it is an output.",
     score=4.5,
 )
 def share(steps, outputs):
@@ -415,7 +438,7 @@ def share(steps, outputs):
     return kept, [instead.get(one, one) for one in outputs]
 
 
-@wrong("", "x - y is not y - x: the order of the operands counts.", score=3)
+@wrong("", "x - y is not y - x: the order of the operands counts.", score=2.5)
 def share(steps, outputs):
     instead, seen, kept = {}, {}, []
     for name, op, operands in steps:
@@ -474,6 +497,122 @@ def share(steps, outputs):
             steps[i] = (name, op, new)
     outputs[:] = [instead.get(one, one) for one in outputs]
     return steps, outputs
+
+
+@wrong(
+    "",
+    "Not every step that computes the same is gone. First put the new names of the operands in, then compare; and a step may go "
+    "although it is an output.",
+    score=2,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if op != "rand" and (op, operands) in seen and name not in outputs:
+            instead[name] = seen[op, operands]
+        else:
+            seen.setdefault((op, operands), name)
+            kept.append((name, op, operands))
+    return kept, list(outputs)
+
+
+@wrong(
+    "",
+    "The first of several equal steps stays, not the last: others may read it before the last one runs.",
+    score=1,
+)
+def share(steps, outputs):
+    last = {}
+    for name, op, operands in steps:
+        last[name if op == "rand" else (op, operands)] = name
+    instead = {name: last[name if op == "rand" else (op, operands)] for name, op, operands in steps}
+    kept = [
+        (name, op, tuple(instead.get(one, one) for one in operands))
+        for name, op, operands in steps
+        if instead[name] == name
+    ]
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong("", "Two equal steps need not stand side by side: compare with all that came before.", score=3.5)
+def share(steps, outputs):
+    instead, kept = {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if op != "rand" and kept and kept[-1][1:] == (op, operands):
+            instead[name] = kept[-1][0]
+        else:
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    'Operands that are different become the same text when they are put together: "x" and "yx", "xy" and "x". Keep them apart in a tuple.',
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        key = op + "".join(operands)
+        if op != "rand" and key in seen:
+            instead[name] = seen[key]
+        else:
+            seen[key] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    'Only "rand" itself is the exception: an operation whose name merely has these letters in it is an ordinary one.',
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        key = (op, operands)
+        if "rand" not in op and key in seen:
+            instead[name] = seen[key]
+        else:
+            seen[key] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong("", '"and" is in "rand", if you ask for letters. Compare the whole word: op != "rand".', score=5.5)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        key = (op, operands)
+        if op not in "rand" and key in seen:
+            instead[name] = seen[key]
+        else:
+            seen[key] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    "One operand is not the same as two that begin with it: sum(x) is not sum(x, y). Compare how many there are, too.",
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, kept = {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        for first, same, others in kept:
+            if op == same != "rand" and all(a == b for a, b in zip(operands, others)):
+                instead[name] = first
+                break
+        else:
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
 
 
 @wrong("", "Nothing is shared: the graph came back as it was.", score=1)

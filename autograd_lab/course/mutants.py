@@ -8,7 +8,8 @@ function for one that is taken for it (sum and mean, max and min); one name for 
 dimension; an attribute for another, an argument too many; a statement left out, a condition that always or never holds, a loop that ends
 after its first or second turn, `+=` for `=`. What should live for one call lives for all: a value kept on the class instead of on `ctx`, a
 list or dict that is made once, the first call's argument. A program is right but for special values: it passes over 0, over negative
-numbers, over what is None beside its partner, or only the first element counts. And it leaves something behind: recording switched off, the caller's
+numbers, over what is None beside its partner, or only the first element counts; a word is compared by its letters, a key tells less apart, a
+formula is the textbook's and fails at extremes. And it leaves something behind: recording switched off, the caller's
 list used up, what it was given changed.
 """
 
@@ -45,6 +46,14 @@ _TAKEN_FOR = {
 _UNWRAPPED = ("t", "transpose", "detach", "clone", "copy", "item")
 """Methods without which the value has another shape, history or owner."""
 _COPIES = ("list", "tuple", "dict", "set")
+_BY_THE_BOOK = {
+    "tanh": "({m}.exp({x}) - {m}.exp(-({x}))) / ({m}.exp({x}) + {m}.exp(-({x})))",
+    "sigmoid": "{m}.exp({x}) / (1 + {m}.exp({x}))",
+    "softplus": "{m}.log(1 + {m}.exp({x}))",
+    "log1p": "{m}.log(1 + {x})",
+    "expm1": "{m}.exp({x}) - 1",
+}
+"""Functions of a module `m` whose formula, written out, fails for some numbers."""
 
 IDLE = ("pass", "return 0", "return 1", "return True", "return []", "raise NotImplementedError")
 """Replacements for the work; in addition, each argument of the function, returned unchanged."""
@@ -73,7 +82,7 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
         name = f"{line}: {_short(old)} -> {_short(ast.unparse(_at(mutant, path)))}"
         called[name] += 1
         yield name if called[name] == 1 else f"{name} ({called[name]})", text
-    for kind in (_kept_between_calls, _right_but_for_some, _left_behind):
+    for kind in (_kept_between_calls, _coarser_keys, _right_but_for_some, _left_behind):
         for what, mutant in kind(tree, inside):
             text = ast.unparse(ast.fix_missing_locations(mutant))
             if text not in seen:
@@ -195,8 +204,12 @@ def _of(node: Any, names: tuple[str, ...]) -> Iterator[Change]:
             yield _set(left=node.right, right=node.left)
         yield _replace(lambda n: n.left)
         yield _replace(lambda n: n.right)
+        if isinstance(node.op, ast.Pow) and (one_less := _one_less(node.right)):
+            base = ast.unparse(node.left)
+            yield _instead(ast.parse(f"({base}) ** ({one_less}) / ({base})", mode="eval").body)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
         yield _set(ops=[_COMPARE[type(node.ops[0])]()])
+        yield from _letters(node)
     elif isinstance(node, ast.BoolOp):
         yield _set(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
         for one in node.values:
@@ -226,6 +239,21 @@ def _of(node: Any, names: tuple[str, ...]) -> Iterator[Change]:
         if node.args and not ast.unparse(node.func).endswith((".pop", ".get")):
             for extra in ("True", *names):
                 yield _replace(_with_argument(len(node.args), extra))
+
+
+def _letters(node: ast.Compare) -> Iterator[Change]:
+    """A word compared by `in`: part of a longer word, or a longer word around it."""
+    other = {ast.Eq: ast.In, ast.NotEq: ast.NotIn}.get(type(node.ops[0]))
+    sides = [node.left, node.comparators[0]]
+    if other and any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides):
+        for inner, outer in (sides, sides[::-1]):
+            yield _instead(ast.Compare(inner, [other()], [outer]))
+
+
+def _one_less(exponent: Any) -> str:
+    """`k` of an exponent `k - 1`; "" for any other."""
+    is_less = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Sub)
+    return ast.unparse(exponent.left) if is_less and ast.unparse(exponent.right) == "1" else ""
 
 
 def _statements(node: Any) -> Iterator[Change]:
@@ -262,6 +290,9 @@ def _calls(node: ast.Call) -> Iterator[Change]:
             yield _instead(ast.parse(f"({ast.unparse(node.args[0])}).shape[{dimension}]", mode="eval").body)
     for other in _TAKEN_FOR.get(method or function, ()):
         yield _renamed(other)
+    if method in _BY_THE_BOOK and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+        module, x = ast.unparse(node.func.value), ast.unparse(node.args[0])
+        yield _instead(ast.parse(_BY_THE_BOOK[method].format(m=module, x=x), mode="eval").body)
     if len(node.args) == 2 and not any(isinstance(one, ast.Starred) for one in node.args):
         yield _set(args=node.args[::-1])
     if len(node.args) > 1:
@@ -450,8 +481,8 @@ def _behind(node: Any) -> Iterator[tuple[str, Rewrite]]:
     if isinstance(node, ast.With) and ast.unparse(node.items[0].context_expr).endswith("no_grad()"):
         off = ast.parse("torch.set_grad_enabled(False)").body
         yield "no_grad is never left", lambda n: [*off, *n.body]
-    if isinstance(node, ast.For) and isinstance(node.iter, ast.Name) and isinstance(node.target, ast.Name):
-        text = f"while {node.iter.id}: {node.target.id} = {node.iter.id}.pop(0)"
+    if isinstance(node, ast.For) and isinstance(node.iter, ast.Name):
+        text = f"while {node.iter.id}: {ast.unparse(node.target).strip('()')} = {node.iter.id}.pop(0)"
         yield text, lambda n: _with_line(1, "\n".join(map(ast.unparse, n.body)))(ast.parse(text).body[0])
     if isinstance(node, ast.For):
         written = {
@@ -479,6 +510,61 @@ def _kept_for_all(name: str) -> Rewrite:
         return function
 
     return make
+
+
+# --- what tells things apart ----------------------------------------
+
+_COARSER = {
+    "sorted": "{0}[:-1] + (tuple(sorted({0}[-1])),)",
+    "as a set": "{0}[:-1] + (frozenset({0}[-1]), {0}[-1][:1])",
+    "first two": "{0}[:-1] + ({0}[-1][:2],)",
+    "in one word": "''.join(c for c in str({0}) if c.isalnum())",
+}
+"""Keys that are the same for some tuples that are not."""
+
+
+def _coarser_keys(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.Module]]:
+    """Each tuple that is the key of a dict or set, wherever it is one, as a key that tells less apart."""
+    keys = {
+        ast.unparse(key): getattr(key, "lineno", 0)
+        for _, node, _ in reversed(list(_walk(tree, (), ())))
+        for key in _keys_of(node)
+        if isinstance(key, ast.Tuple) and getattr(key, "lineno", 0) in inside
+    }
+    for text, line in keys.items():
+        for how, coarser in _COARSER.items():
+            key = text if text.startswith("(") else f"({text})"
+            mutant = _Keys(text, ast.parse(coarser.format(key), mode="eval").body).visit(copy.deepcopy(tree))
+            yield f"{line}: the key {key} -> {how}", mutant
+
+
+def _keys_of(node: Any) -> list[ast.expr]:
+    """What is looked up in, or put into, a dict or set at this node."""
+    if isinstance(node, ast.Subscript):
+        return [node.slice]
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        return [node.left]
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr
+    return node.args[:1] if called in ("get", "setdefault", "add", "pop") else []
+
+
+class _Keys(ast.NodeTransformer):
+    """Puts another key in the place of one, everywhere."""
+
+    def __init__(self, text: str, new: ast.expr) -> None:
+        self.text, self.new = text, new
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for key in _keys_of(node):
+            if ast.unparse(key) == self.text:
+                if isinstance(node, ast.Subscript):
+                    node.slice = self.new
+                elif isinstance(node, ast.Compare):
+                    node.left = self.new
+                elif isinstance(node, ast.Call):
+                    node.args[0] = self.new
+        return node
 
 
 # --- programs that do nothing ---------------------------------------------------------------------

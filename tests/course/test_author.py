@@ -452,6 +452,33 @@ def test_a_mutant_that_counts_its_turns_is_no_mistake_about_values():
     assert not any("passed over" in name for name in names), names
 
 
+def test_mutants_compare_by_letters_and_use_up_what_they_are_given():
+    """Words in words, keys that tell less apart, formulas of the textbook, and lists that are empty afterwards."""
+    cell = textwrap.dedent("""
+        def share(steps, k, inner):
+            seen, out = {}, []
+            for name, what in steps:
+                for one in what:
+                    if name != "rand" and (name, one) not in seen:
+                        seen[name, one] = math.tanh(k ** (k - 1))
+                out.append(inner)
+            for one in out:
+                inner(one)
+            return seen
+        """)
+    made = {name.partition(" ")[2]: text for name, text in bank.mutants(cell)}
+    for name, part in {
+        "name != 'rand' -> 'rand' not in name": "if 'rand' not in name and",
+        "name != 'rand' -> name not in 'rand'": "if name not in 'rand' and",
+        "k ** (k - 1) -> k ** k / k": "math.tanh(k ** k / k)",
+        "the key (name, one) -> first two": "seen[(name, one)[:-1] + ((name, one)[-1][:2],)] = ",
+        "the key (name, one) -> in one word": "''.join((c for c in str((name, one)) if c.isalnum())) not in seen:",
+        "while steps: name, what = steps.pop(0)": "while steps:\n        name, what = steps.pop(0)",
+    }.items():
+        assert part in made[name], (name, made[name])
+    assert any("math.exp(-k ** (k - 1))" in text for text in made.values())
+
+
 def test_a_gap_in_the_probes_shows_as_a_survivor(tmp_path):
     rows = bank.report(sheet_of(tmp_path))
     assert rows[1].survivors == []

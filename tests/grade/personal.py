@@ -196,11 +196,18 @@ def classroom(
         rare[item.id] = [one.source for one in corpus.banked(stem)[item.id]]
         draw.shuffle(rare[item.id])
     codes = []
+    written: set[str] = set()
     for number in range(size):
         parts = {}
         for item in popular:  # mistakes are many, and few make the same; what is right is found by many
             alone = rare[item] and draw.random() < 0.3
-            parts[item] = personal(rare[item].pop() if alone else draw.choice(popular[item]), draw)
+            source = rare[item].pop() if alone else draw.choice(popular[item])
+            parts[item] = personal(source, draw)
+            for _ in range(10):  # two who write a long answer alike to the letter are no two who work alone
+                if parts[item] not in written:
+                    break
+                parts[item] = personal(source, draw)
+            written.add(parts[item])
         codes.append(similar.Code(f"s{number:02}", parts))
     pairs = set()
     for number in range(copies):

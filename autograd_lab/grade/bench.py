@@ -759,7 +759,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--agreement", action="store_true", help="item for item against nbval")
     parser.add_argument("--only", default="", metavar="REGEX", help="of these, students whose names match")
     parser.add_argument(
-        "--students", type=int, default=200, metavar="N", help="size of the class (default: %(default)s)"
+        "--students", type=int, default=300, metavar="N", help="size of the class (default: %(default)s)"
     )
     parser.add_argument(
         "--nbgrader", type=Path, metavar="PATH", help="an nbgrader executable to compare with"

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from autograd_lab.course import build as course
-from autograd_lab.widgets.export import close_widgets
 
 from . import gallery, lab, live, play, pyodide, reading, rulebook, search, start
 from .options import Options
@@ -57,7 +56,6 @@ def build(options: Options, only: Collection[str] = PARTS.keys()) -> Site:
     for name, add in parts.values():
         began = time.perf_counter()
         add(site, options)
-        close_widgets()  # now: JupyterLite imports ipykernel, and what is closed after that asks for a kernel
         print(f"{name}: {time.perf_counter() - began:.1f} s", flush=True)
     search.add(site)
     if options.pyodide is not None:

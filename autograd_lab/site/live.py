@@ -24,8 +24,13 @@ APART = 24_000
 
 
 def stepper(site: Site, at: str, shown: export.OnPage, label: str = "") -> str:
-    """The HTML of a stepper for the page at the path `at`. `label` says what it shows, for those who do not see it."""
-    return placed(site, at, export.traits(shown), shown.still(), label)
+    """The HTML of a stepper for the page at the path `at`. `label` says what it shows, for those who do not see it.
+
+    The stepper is closed: JupyterLite imports ipykernel, and what is closed after that asks for a kernel.
+    """
+    traits, still = export.traits(shown), shown.still()
+    export.close(shown)
+    return placed(site, at, traits, still, label)
 
 
 def placed(site: Site, at: str, traits: dict[str, Any], still: str, label: str = "") -> str:

@@ -144,8 +144,10 @@ def destination(path: str | os.PathLike[str], caller: str, *suffixes: str) -> Pa
     return target
 
 
-def close_widgets() -> None:
-    """Close all widgets of this process, when what they show has been written: closed as Python ends, they may ask for a kernel."""
+def close(shown: OnPage) -> None:
+    """Close a widget when what it shows has been written: closed as Python ends, it may ask for a kernel."""
     from ipywidgets import Widget
 
-    Widget.close_all()
+    for widget in (shown, getattr(shown, "layout", None)):
+        if isinstance(widget, Widget):
+            widget.close()

@@ -293,7 +293,7 @@ def test_a_number_of_the_program_is_changed_live(page):
     slider.focus()
     page.keyboard.press("Home")
     expect(note).to_have_text(
-        "With this value the program raises ZeroDivisionError: integer division or modulo by zero The picture stays at x = 4."
+        "With this value the program raises ZeroDivisionError: integer division or modulo by zero. The picture stays at x = 4."
     )
     expect(slider).to_be_focused()
 

@@ -29,7 +29,7 @@ from autograd_lab.course import items
 from autograd_lab.course.items import Item
 
 ROOT = Path(__file__).parents[2]
-SIZE = 200
+SIZE = 300
 Notebook = dict[str, Any]
 
 

@@ -4,15 +4,13 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 import samples
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.site import build, live
-from autograd_lab.site.options import Options
+from autograd_lab.site import live
 from autograd_lab.site.pages import Site
 from autograd_lab.widgets import export
 
@@ -72,13 +70,8 @@ def test_the_front_end_is_one_module(tmp_path):
     assert set(re.findall(r"^export (?:async )?function (\w+)", live.module(), re.M)) == {"open", "openAll"}
 
 
-def test_a_built_site_leaves_no_widget_to_be_closed_as_python_ends(monkeypatch):
+def test_no_widget_is_left_to_be_closed_as_python_ends():
     shown = lab.step(samples.scalar())
-
-    def add(site: Site, options: Options) -> None:
-        site.page("index.html", "Start", live.stepper(site, "index.html", shown))
-
-    monkeypatch.setattr(build, "PARTS", {"index.html": ("Start", add)})
-    build.build(Options(Path()))
+    live.stepper(site(), "index.html", shown)
     assert shown.comm is None
     assert shown.layout.comm is None

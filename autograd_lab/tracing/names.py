@@ -101,20 +101,45 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
     return found
 
 
-def loop_variables(frame: FrameType) -> Collection[str]:
-    """The names that some `for` in the source of a frame gives to one thing after another."""
-    file = frame.f_code.co_filename
-    return _targets(file, len(linecache.getlines(file)))
+def loop_variables(frame: FrameType, shared: bool = False) -> Collection[str]:
+    """The names that some `for` in the source of a frame's code, or if `shared` of its module, gives to one thing after another."""
+    code = frame.f_code
+    scope = ("<module>", 0) if shared or code.co_name == "<module>" else (code.co_name, code.co_firstlineno)
+    return _targets(code.co_filename, len(linecache.getlines(code.co_filename))).get(scope, frozenset())
 
 
 @lru_cache(maxsize=100)
-def _targets(file: str, _count: int) -> frozenset[str]:
+def _targets(file: str, _count: int) -> dict[tuple[str, int], set[str]]:
+    """{(name of a code object, its first line): the names that its loops give}."""
     try:
         tree = ast.parse("".join(python_only(linecache.getlines(file))))
     except SyntaxError:
-        return frozenset()
-    loops = [node.target for node in ast.walk(tree) if isinstance(node, ast.For | ast.comprehension)]
-    return frozenset(name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name))
+        return {}
+    found: dict[tuple[str, int], set[str]] = {}
+    todo: list[tuple[ast.AST, tuple[str, int]]] = [(tree, ("<module>", 0))]
+    while todo:
+        node, scope = todo.pop()
+        inner = scope
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = (node.name, min(one.lineno for one in (node, *node.decorator_list)))
+        elif isinstance(node, ast.Lambda):
+            inner = ("<lambda>", node.lineno)
+        loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+        names = {name.id for loop in loops for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+        if names:
+            found.setdefault(scope, set()).update(names)
+            if type(node) in _COMPREHENSIONS:  # which Python 3.11 runs as a function
+                found.setdefault((_COMPREHENSIONS[type(node)], node.lineno), set()).update(names)  # type: ignore[attr-defined]  # an expression
+        todo += [(child, inner) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+_COMPREHENSIONS: dict[type, str] = {
+    ast.ListComp: "<listcomp>",
+    ast.SetComp: "<setcomp>",
+    ast.DictComp: "<dictcomp>",
+    ast.GeneratorExp: "<genexpr>",
+}
 
 
 def python_only(lines: list[str]) -> list[str]:
@@ -147,7 +172,10 @@ class Names:
         here: FrameType | None = frame
         while here is not None:
             variables, shared = here.f_locals, here.f_globals
-            passing = loop_variables(here) if deep and getattr(value, "requires_grad", False) else ()
+            wanted = deep and getattr(value, "requires_grad", False)
+            passing, common_passing = (
+                (loop_variables(here), loop_variables(here, shared=True)) if wanted else ((), ())
+            )
             only = ""  # a name that will soon be another's
             if variables is not shared:
                 for name, held in variables.items():
@@ -159,11 +187,11 @@ class Names:
             # What is still in its old place is found without a new search.
             for thorough in (False, True):
                 found = self._table(shared).find(shared, value, thorough=thorough or not deep)
-                if found is not None and (found.startswith(_HIDDEN) or found in passing):
+                if found is not None and (found.startswith(_HIDDEN) or found in common_passing):
                     names = [name for name, held in dict(shared).items() if held is value]
                     names = [name for name in names if not name.startswith(_HIDDEN)]
                     only = only or next(iter(names), "")
-                    found = next((name for name in names if name not in passing), None)
+                    found = next((name for name in names if name not in common_passing), None)
                 if found is not None:
                     return str(found)
                 if not deep:

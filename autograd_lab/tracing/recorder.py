@@ -255,7 +255,7 @@ class Recording(Trace):
 
     def find_names(self, namespace: dict[str, Any]) -> None:
         """Name tensors after the variables of a namespace that the block itself cannot see."""
-        self._recorder.find_names(namespace)
+        self._recorder.find_names((namespace, ()))
 
     def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
         """Whether this recording knows the tensors, and `.grad` has not changed since."""
@@ -913,7 +913,7 @@ class Recorder(Watch):
             self.notes.append(
                 ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
             )
-        self.find_names(frame.f_locals, frame.f_globals, passing=loop_variables(frame))
+        self.find_names(*_namespaces(frame))
         self._name_parts(frame)
 
     def _name_parts(self, frame) -> None:
@@ -946,10 +946,10 @@ class Recorder(Watch):
 
     tensor_type: type = Variable
 
-    def find_names(self, *namespaces, passing=()) -> None:
-        """Give tensors without a name the one they have in the first of these namespaces; `passing` are names that say nothing of a leaf."""
+    def find_names(self, *namespaces) -> None:
+        """Give tensors without a name the one they have in the first of these namespaces: pairs of variables, and of names that say nothing of a leaf."""
         met = self.met
-        for scope in namespaces:
+        for scope, passing in namespaces:
             if met.keys().isdisjoint(map(id, list(scope.values()))):
                 continue
             for name, value in dict(scope).items():
@@ -1025,7 +1025,7 @@ class Recorder(Watch):
         """The trace so far of a running recording, and the numbers of its tensors by id."""
         if self.memory:
             self._look(self.shared_memory.all(), frame)
-        self.find_names(frame.f_locals, frame.f_globals, passing=loop_variables(frame))
+        self.find_names(*_namespaces(frame))
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
 
@@ -1131,6 +1131,12 @@ def _version(t):
 
 def _place(frame):
     return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def _namespaces(frame):
+    """The variables of a frame and of its module, each with the names that its loops pass from hand to hand."""
+    yield frame.f_locals, loop_variables(frame)
+    yield frame.f_globals, loop_variables(frame, shared=True)
 
 
 def _place_of(error, internal):

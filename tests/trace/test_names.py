@@ -219,3 +219,26 @@ with lab.record() as data:
     assert leaves("named") == ["w", "b"]
     assert leaves("nowhere") == ["q"]
     assert leaves("data", False) == ["x", "x"]  # as the code says
+
+
+def test_the_loops_of_another_function_say_nothing_of_a_name():
+    """`x` is a loop's in one function, and an argument in the next; both are in this file."""
+
+    def passes(tensors):
+        with lab.record() as trace:
+            for x in tensors:
+                (x * x).backward()
+        return trace
+
+    def takes(x, y):
+        h = x
+        with lab.record() as trace:
+            (h * y).sum().backward()
+        return trace
+
+    def leaves(trace):
+        return [t["name"] for t in trace.tensors if t["leaf"]]
+
+    pair = [torch.tensor(1.0, requires_grad=True) for _ in range(2)]
+    assert leaves(takes(*pair)) == ["x", "y"]
+    assert leaves(passes(pair)) == ["tensors[0]", "tensors[1]"]

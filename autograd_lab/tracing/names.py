@@ -124,7 +124,7 @@ def _targets(file: str, _count: int) -> dict[tuple[str, int], set[str]]:
             inner = (node.name, min(one.lineno for one in (node, *node.decorator_list)))
         elif isinstance(node, ast.Lambda):
             inner = ("<lambda>", node.lineno)
-        loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+        loops = [node] if isinstance(node, ast.For | ast.AsyncFor) else getattr(node, "generators", [])
         names = {name.id for loop in loops for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
         if names:
             found.setdefault(scope, set()).update(names)

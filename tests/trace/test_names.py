@@ -202,6 +202,18 @@ with lab.record() as named:
 with lab.record() as nowhere:
     for q in [torch.tensor(1.0, requires_grad=True)]:
         (q * 2).backward()
+async def later(tensors):
+    for t in tensors:
+        yield t
+async def waits(parameters):
+    with lab.record() as trace:
+        async for p in later(parameters):
+            (p * p).backward()
+    return trace
+try:
+    waits(ps).send(None)
+except StopIteration as done:
+    waited = done.value
 with lab.record() as data:
     for x in xs:
         (w * x).backward()
@@ -215,6 +227,7 @@ with lab.record() as data:
 
     assert leaves("loop") == ["ps[0]", "ps[1]", "ps[2]"]
     assert leaves("function") == ["parameters[0]", "parameters[1]", "parameters[2]"]
+    assert leaves("waited") == ["parameters[0]", "parameters[1]", "parameters[2]"]
     assert leaves("entries") == ["held['w']", "held['b']"]
     assert leaves("named") == ["w", "b"]
     assert leaves("nowhere") == ["q"]

@@ -109,15 +109,15 @@ class Narrator:
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
             text = (
-                "{0} of compiled NumPy run: {1}. All of it leaves one node, {2}, which {3} for its backward."
+                "{0} of compiled NumPy run: {1}. It all makes one node, {2}, which {3} for its backward."
             )
             return (text, lines, made, name, kept)
         if saved:
-            return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", op, made, name, names)
+            return ("{0} runs: {1}. It makes the node {2}, which saves {3}.", op, made, name, names)
         if _used_up(node):
-            text = "Compiled NumPy runs: {0}. The backward pass was run in it, so the node that it leaves, {1}, is used up."
+            text = "Compiled NumPy runs: {0}. The backward pass was run in it, so its node, {1}, is used up."
             return (text, made, name)
-        return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", op, made, name)
+        return ("{0} runs: {1}. It makes the node {2}, which has nothing to save.", op, made, name)
 
     def _edge(self, e: Record) -> Phrase:
         target, nr = e["to"]
@@ -140,12 +140,12 @@ class Narrator:
         made = _list([self._made(t) for t in e["t"]])
         if e.get("why") == "no_grad":
             return (
-                "{0} runs under no_grad: {1}. It leaves no node, so no gradient comes back through it.",
+                "{0} runs under no_grad: {1}. It makes no node, so no gradient comes back through it.",
                 e["op"],
                 made,
             )
         if e.get("why") == "inference_mode":
-            return ("{0} runs in inference mode: {1}. It leaves no node, and never can.", e["op"], made)
+            return ("{0} runs in inference mode: {1}. It makes no node, and its result can never have one.", e["op"], made)
         if e.get("why") == "copy":
             sources = _list(list(dict.fromkeys(self._name(t) for t in e["in"])))
             return (
@@ -155,16 +155,16 @@ class Narrator:
             )
         if any(self.trace.tensors[t]["requires_grad"] for t in e["in"]):
             if e["op"] == "CompiledFunction":
-                return ("{0} runs: {1}. Its results are detached in it, so it leaves no node.", e["op"], made)
-            return ("{0} runs: {1}. Such numbers have no derivative, so it leaves no node.", e["op"], made)
-        return ("{0} runs: {1}. None of its inputs requires a gradient, so it leaves no node.", e["op"], made)
+                return ("{0} runs: {1}. Its results are detached in it, so it makes no node.", e["op"], made)
+            return ("{0} runs: {1}. Such numbers have no derivative, so it makes no node.", e["op"], made)
+        return ("{0} runs: {1}. None of its inputs requires a gradient, so it makes no node.", e["op"], made)
 
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
-            text = "{0} shares that memory, so its numbers are others now, {2}, and nobody counted it: its version is still {3}."
+            text = "{0} shares that memory, so its numbers have changed, too: now {2}. Nobody counted it: its version is still {3}."
             return (text, *parts)
         if e.get("unnoticed") == "":
             return ("{0} shares that memory: it is {2} now, and its version is {3}, too.", *parts)
@@ -191,8 +191,8 @@ class Narrator:
 
     def _mode(self, e: Record) -> Phrase:
         if e["grad"]:
-            return ("Recording is on again: operations leave nodes.",)
-        return ("Recording is off: operations run, but leave no nodes.",)
+            return ("Recording is on again: operations make nodes.",)
+        return ("Recording is off: operations run, but make no nodes.",)
 
     def _read(self, e: Record) -> Phrase:
         how = e.get("how", "item")
@@ -274,7 +274,7 @@ class Narrator:
             if e["early"][0] >= e["early"][1]:
                 return ("{0} runs for this message alone: this engine passes each one on at once.", name)
             return (
-                "{0} is to run with {1} of its {2} messages: this engine does not wait.",
+                "{0} is about to run with {1} of its {2} messages: this engine does not wait.",
                 name,
                 arrived,
                 of,
@@ -412,9 +412,9 @@ class Narrator:
         if e.get("old") is None:
             return (text + ". {3}.", value, edge, to, arrived)
         if go == "travel":
-            text += ", added to what lay there: now {3}. {4}."
+            text += " and are added to what was already there: now {3}. {4}."
             return (text, value, edge, to, self.described(e["sum"]), arrived)
-        text += " and is added to the {3} that lay there: {4}. {5}."
+        text += " and is added to the {3} already there: {4}. {5}."
         return (text, value, edge, to, self.described(e["old"]), self.described(e["sum"]), arrived)
 
     def _pruned(self, e: Record) -> Phrase:

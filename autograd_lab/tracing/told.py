@@ -67,7 +67,7 @@ class Teller:
         if not self.known.isdisjoint(made):
             return outside("a custom Function left no node", "torchlike.autograd.function")
         if op in _underived() or (op == "where" and len(e["in"]) == 1):
-            return outside("this operation has no derivative, and leaves no node", "torchlike.ops.comparison")
+            return outside("this operation has no derivative, and makes no node", "torchlike.ops.comparison")
         if op not in _operations():
             return outside("a custom Function left no node", "torchlike.autograd.function")
         if len(made) > 1 or not _operations()[op]:

@@ -53,7 +53,7 @@ CELLS = {
     "graph": ("lab.graph(loss)", "MultiDiGraph"),
     "statement": ('lab.statement("04.1")', "In each graph"),
     "cost": ("lab.cost(trace)", "Saved values hold at most 4 bytes"),
-    "narrate": ("lab.narrate(trace, 3)", "It leaves the node MulBackward0"),
+    "narrate": ("lab.narrate(trace, 3)", "It makes the node MulBackward0"),
     "state": ("lab.state(trace, 3)", "State(k=3"),
     "wrong_order": ("lab.wrong_order(lambda: w * w)", "visit-once: a faulty engine"),
     "embed": ("lab.step(trace).embed()", "iframe[title^='Autograd stepper: 30 steps']"),

@@ -828,7 +828,7 @@ def test_a_recorder_sees_the_call_and_the_same_numbers():
         assert same([told(p) for p in params], [told(p) for p in others])
         said = [text for i in range(1, len(trace) + 1) if (text := narrate(trace, i)).startswith("Compiled")]
         assert len(said) == 1
-        assert "The backward pass was run in it, so the node that it leaves" in said[0]
+        assert "The backward pass was run in it, so its node, " in said[0]
         (told_of,) = (t for t in trace.tensors if t["name"] == "loss")
         assert (
             (told_of["requires_grad"], told_of["leaf"]) == (loss.requires_grad, loss.is_leaf) == (True, False)

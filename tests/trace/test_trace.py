@@ -118,7 +118,7 @@ def test_sentences_have_the_numbers():
         "and by its saved a = 2 and sends 48 to a.",
     ]
     assert sentences(trace, "deliver")[2] == (
-        "12 travels along edge 0 to MulBackward0 #1 and is added to the 12 that lay there: 24. "
+        "12 travels along edge 0 to MulBackward0 #1 and is added to the 12 already there: 24. "
         "2 of 2 messages are here."
     )
     assert sentences(trace, "counts") == [
@@ -142,7 +142,7 @@ def test_sentences_about_arrays_give_size_and_range():
 @pytest.mark.parametrize(
     ("event", "sentence"),
     [
-        ({"k": "mode", "grad": False}, "Recording is off: operations run, but leave no nodes."),
+        ({"k": "mode", "grad": False}, "Recording is off: operations run, but make no nodes."),
         (
             {"k": "detach", "t": 3, "from": 0},
             "h is detached from x: same numbers, no history, so no gradient passes here.",
@@ -153,7 +153,7 @@ def test_sentences_about_arrays_give_size_and_range():
         ),
         (
             {"k": "const", "op": "mul", "in": [0], "t": [3], "why": "no_grad"},
-            "mul runs under no_grad: h = 6. It leaves no node, so no gradient comes back through it.",
+            "mul runs under no_grad: h = 6. It makes no node, so no gradient comes back through it.",
         ),
         (
             {"k": "error", "n": 2, "type": "RuntimeError", "message": "no {braces}"},

@@ -156,7 +156,7 @@ def test_nothing_leaks_into_the_still_output():
     s.predict(12)
     data = s._repr_mimebundle_()[0]
     assert data["text/plain"].splitlines()[-2:] == [
-        " 6  mul runs: c = 12. It leaves the node MulBackward0 #2, which saves 3.",
+        " 6  mul runs: c = 12. It makes the node MulBackward0 #2, which saves 3.",
         "What comes next is asked first: Next, mul runs on b = 4 and c = 12. What is the result?",
     ]
     encoded = re.search(r'base64,([^"]+)', data["text/html"])[1]

@@ -1,6 +1,6 @@
 # One line of a network
 #
-# Forward computes y and leaves a node for each operation. Backward walks these nodes from the end to
+# Forward computes y and makes a node for each operation. Backward walks these nodes from the end to
 # the beginning. At the product the factors swap: w is sent x, and x would be sent w.
 #
 # step: vjp MulBackward0

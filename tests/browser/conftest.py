@@ -2,7 +2,9 @@
 
 It is looked for in $CHROMIUM, then on the PATH, then among Playwright's own downloads. On Debian and Ubuntu:
 
-    apt-get install chromium fonts-dejavu-core libatomic1
+    apt-get install chromium-headless-shell fonts-dejavu-core libatomic1
+
+The whole browser does as well: `apt-get install chromium`.
 
 Without one the tests here are skipped, and say so; under CI they fail.
 """
@@ -30,7 +32,10 @@ expect.set_options(
 
 HERE = Path(__file__).parent
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = (
+    "chromium-headless-shell", "chrome-headless-shell",  # a fifth less work than the whole browser without its window
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+)  # fmt: skip
 
 # Parts of Chromium that no test needs. The switch counts once: the first lines are what Playwright switches off with it.
 OFF = (

@@ -1,10 +1,11 @@
 """What is recorded lies in recordings/ as `python -m tests.record` writes it, and each file belongs to a test."""
 
 import json
+import re
 
 import pytest
 from record import OTHERS, file_of, laid_out
-from recorded import FOLDER, differing, run
+from recorded import FOLDER, IN_THIS_PYTHON, attempt, differences, differing, run
 
 import autograd_lab
 
@@ -49,3 +50,16 @@ def test_every_program_that_differs_is_named():
         "differs: out.r.tensor[1]: 1.0 instead of 0.0",
         "new: KeyError: 'new'",
     ]
+
+
+def test_a_division_by_zero_is_compared_in_the_words_of_this_python():
+    texts = [
+        text
+        for path in FILES
+        for text in re.findall(r'"(ZeroDivisionError: .*?)"', path.read_text(encoding="utf-8"))
+    ]
+    assert texts
+    assert [text for text in texts if text not in IN_THIS_PYTHON] == []
+    recorded = "ZeroDivisionError: integer division or modulo by zero"
+    assert differences({"r": attempt(lambda: 1 // 0)}, {"r": recorded}) == []
+    assert differences({"r": "ZeroDivisionError: y cannot be 0"}, {"r": recorded})

@@ -25,11 +25,15 @@ PLACES = ("", *f"{MODULES} {CLASSES} {TABLES}".split())
 
 TELL = """
 import importlib, json, sys
-from types import ModuleType
+from types import ModuleType, UnionType
 import autograd_lab
 
-OF_EVERY_MODULE = {*dir(type(sys)("m")), "__builtins__", "__cached__", "__file__", "__path__", "__getattr__", "__dir__"}
-OF_EVERY_CLASS = {*dir(object), "__firstlineno__", "__static_attributes__", "__annotations__", "__abstractmethods__", "_abc_impl"}
+# What Python itself notes of annotations in a module and in a class; the names are not the same in each Python.
+sample = {}
+exec("a: int\\nif True: b: int\\nclass C: a: int\\nC.__annotations__", sample)
+OF_ANNOTATIONS = {"__annotations__"} | {name for name in (*sample, *dir(sample["C"])) if "annot" in name}
+OF_EVERY_MODULE = {*dir(type(sys)("m")), "__builtins__", "__cached__", "__file__", "__path__", "__getattr__", "__dir__"} | OF_ANNOTATIONS
+OF_EVERY_CLASS = {*dir(object), "__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl"} | OF_ANNOTATIONS
 
 
 def place(path):
@@ -44,6 +48,8 @@ def told(value):
         return "dict"
     if isinstance(value, ModuleType):
         return "module"
+    if isinstance(value, UnionType):
+        return "UnionType"  # its own name has been Union since Python 3.14
     own = getattr(value, "__module__", None)
     if not isinstance(own, str) or own.partition(".")[0] != "autograd_lab":
         return type(value).__name__

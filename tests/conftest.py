@@ -1,9 +1,9 @@
 """Settings every test shares."""
 
-import importlib
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +13,7 @@ from hypothesis import settings
 
 import autograd_lab
 from autograd_lab import lab
+from autograd_lab.torchlike.world.standin import _import_all as import_all
 from autograd_lab.torchlike.world.standin import undrawn
 
 matplotlib.use("Agg")  # no window; and not by the environment, which kernels inherit
@@ -48,20 +49,16 @@ def express_is_on() -> None:
     lab.fast()
 
 
+@cache
+def all_imported() -> None:
+    """The library, with every module that a program can import."""
+    import_all(autograd_lab)
+
+
 @pytest.fixture
 def standing_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The library, which is also what a program finds under the name torch."""
-    for name in (
-        "autograd.forward_ad",
-        "autograd.graph",
-        "distributions",
-        "func",
-        "nn.utils.parametrize",
-        "nn.utils.prune",
-        "nn.utils.rnn",
-        "utils.data",
-    ):
-        importlib.import_module(f"autograd_lab.{name}")
+    all_imported()  # a module that a program is the first to import would else be made a second time, as torch's
     monkeypatch.setattr("autograd_lab.dtypes.Defaults.meta", undrawn)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "autograd_lab":

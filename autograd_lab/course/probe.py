@@ -77,9 +77,13 @@ def _result(function: Callable[..., Any], answer: Any, case: list[Any]) -> Any:
     return plain.plain(function(answer, *case))
 
 
+_IN_EVERY_PYTHON = {RecursionError: "maximum recursion depth exceeded", ZeroDivisionError: "division by zero"}
+"""What stands for the messages that each version of Python words anew: known mistakes are recognized by their messages too."""
+
+
 def _told(error: Exception) -> str:
-    """The message of an error; for endless recursion only the part that all versions of Python share."""
-    return "maximum recursion depth exceeded" if type(error) is RecursionError else str(error)[:300]
+    """The message of an error, the same in every version of Python."""
+    return _IN_EVERY_PYTHON.get(type(error)) or str(error)[:300]
 
 
 def unfinished(answer: Any, stubs: Iterable[str] = ()) -> bool:

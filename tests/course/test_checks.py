@@ -266,6 +266,15 @@ def test_code_is_judged_by_its_probes():
 
     said = feedback.verdict_on(item, endless).says
     assert said == "Rows: your code raised RecursionError: maximum recursion depth exceeded."
+    for divide in (
+        lambda _: 1 / 0,
+        lambda _: 1 // 0,
+        lambda _: 1.0 / 0.0,
+        lambda _: 1.0 % 0.0,
+        lambda _: 0.0**-1,
+    ):
+        said = feedback.verdict_on(item, divide).says  # newer Pythons have the words of the first for all
+        assert said == "Rows: your code raised ZeroDivisionError: division by zero."
     given = probe.run([Probe("given", 1, "def given(f):\n    return f\n")], torch.relu)["given"]
     said = items.difference("Given", given, 1)
     assert said == "Given: a function is not an answer; give a number, a word, a list or a tensor."

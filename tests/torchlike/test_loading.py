@@ -34,7 +34,8 @@ BOOKS = (rule.FUNCTIONS, rule.KERNELS, rule.METHODS, rule.RULES)
 
 def questions():
     "What can be asked for: of which place, and under which name."
-    asked = [("", name) for name in dir(torch)] + [("Tensor", name) for name in dir(torch.Tensor)]
+    modules = [place for place in PLACES if "." not in place]  # `dir` shows some only once they are imported, by whomever
+    asked = [("", name) for name in {**dict.fromkeys(dir(torch)), **dict.fromkeys(modules)}] + [("Tensor", name) for name in dir(torch.Tensor)]
     for place in PLACES:
         asked.append((place, "__doc__"))
     asked += [("nn", name) for name in torch.nn.__all__] + [("optim", name) for name in torch.optim.__all__]

@@ -571,7 +571,10 @@ class Zone:
             return
         roots = [Path(os.__file__).parent, Path(sysconfig.get_path("purelib")), Path(__file__).parent]
         readable = all(root.stat().st_mode & 0o005 == 0o005 for root in roots)
-        readable &= all(child.stat().st_mode & 0o004 for root in roots for child in root.glob("*.py"))
+        files = (file for root in roots for file in root.glob("*.py"))
+        readable &= all(
+            file.stat().st_mode & 0o004 for file in files if file.exists()
+        )  # Debian links some to /etc
         if "mount namespace" not in self.layers:  # then the folders above must be readable too
             readable &= all(
                 parent.stat().st_mode & 0o001 for root in roots for parent in root.resolve().parents

@@ -504,6 +504,24 @@ if __name__ == "__main__":
     main(sys.argv[1:])
 
 
+def test_a_library_that_links_to_what_is_outside_is_readable(tmp_path, monkeypatch):
+    """Debian's Python has its sitecustomize.py in /etc, which the sandbox does not show."""
+    zone = sandbox.Zone.__new__(sandbox.Zone)
+    zone.layers, zone.missing, zone._user = ["mount namespace"], {}, None
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(sandbox.sysconfig, "get_path", lambda name: str(tmp_path))
+    tmp_path.chmod(0o755)
+    (tmp_path / "sitecustomize.py").symlink_to("/nowhere/sitecustomize.py")
+    zone._choose_user()
+    assert zone._user is not None
+    assert not zone.missing
+    zone._user = None
+    (tmp_path / "secret.py").touch(mode=0o600)
+    zone._choose_user()
+    assert zone._user is None
+    assert "own user" in zone.missing
+
+
 def test_a_group_that_another_grader_has_just_made_stays(tmp_path, monkeypatch):
     """Two that start at once: each clears what killed ones have left, and a new group is as empty as those."""
     monkeypatch.setattr(sandbox, "_cgroup_folders", lambda: [({"pids"}, tmp_path, False)])

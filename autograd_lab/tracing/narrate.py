@@ -53,7 +53,9 @@ class Narrator:
                 name = f"{name} #{seen[name]}"
             self.nodes.append(name)
         makers: dict[int, int] = {}
+        self._made_by: Counter[int] = Counter()  # nodes that hold a value of a tensor
         for n, node in enumerate(trace.nodes):
+            self._made_by.update(node["outputs"])
             for t in node["outputs"]:
                 makers.setdefault(t, n)  # not those that wrote into it later
         self.tensors = [
@@ -72,7 +74,18 @@ class Narrator:
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         current: set[int] = set()  # of a pass whose beginning was not recorded
+        #: ids of events "const": what hooks and Functions computed in a pass, which records nothing
+        self._asides: set[int] = set()
+        passes, off = 0, False
         for event in trace.events:
+            if event["k"] in ("backward", "done"):
+                passes, off = max(passes + (1 if event["k"] == "backward" else -1), 0), False
+            elif event["k"] == "error":
+                passes = 0
+            elif event["k"] == "mode":
+                off = not event["grad"]
+            elif event["k"] == "const" and passes and not off and event.get("why") == "no_grad":
+                self._asides.add(id(event))
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
             elif event["k"] == "accumulate":
@@ -138,15 +151,19 @@ class Narrator:
 
     def _const(self, e: Record) -> Phrase:
         made = _list([self._made(t) for t in e["t"]])
-        if e.get("why") == "no_grad":
+        why = self.reason(e)
+        if why == "pass":
+            text = "{0} runs in the backward pass, which records nothing: {1}. So it makes no node."
+            return (text, e["op"], made)
+        if why == "no_grad":
             return (
                 "{0} runs under no_grad: {1}. It makes no node, so no gradient comes back through it.",
                 e["op"],
                 made,
             )
-        if e.get("why") == "inference_mode":
+        if why == "inference_mode":
             return ("{0} runs in inference mode: {1}. It makes no node, and its result can never have one.", e["op"], made)
-        if e.get("why") == "copy":
+        if why == "copy":
             sources = _list(list(dict.fromkeys(self._name(t) for t in e["in"])))
             return (
                 "tensor() copies the numbers of {0}: {1}. That is new data without history, so no gradient passes here.",
@@ -292,12 +309,7 @@ class Narrator:
         return ("The engine takes {0} from the queue. Its incoming gradient: {1}.", name, incoming)
 
     def _hook(self, e: Record) -> Phrase:
-        what = {
-            "tensor": "A tensor hook",
-            "retain": "retain_grad",
-            "pre": "A pre-hook",
-            "post": "A post-hook",
-        }.get(e["stage"], "A hook")
+        what = {"pre": "A pre-hook", "post": "A post-hook"}.get(e["stage"], "A hook")
         before = _list([self.described(v) for v in e.get("before") or []])
         after = _list([self.described(v) for v in e.get("after") or []])
         if e["stage"] == "shared":
@@ -307,9 +319,8 @@ class Narrator:
                 before,
                 after,
             )
+        name = self.hook_place(e)
         if e["stage"] == "post_accumulate" and e.get("after"):
-            owner = self.trace.nodes[e["n"]].get("tensor")
-            name = "the leaf" if owner is None else self._name(owner)
             if before == after:
                 text = (
                     "A post-accumulate hook on {0} looks at {0}.grad, which is {1}, and leaves it as it is."
@@ -317,15 +328,20 @@ class Narrator:
                 return (text, name, before)
             return ("A post-accumulate hook on {0} changes {0}.grad from {1} to {2}.", name, before, after)
         if not e.get("after"):
-            return ("{0} on {1} ran: there is no gradient it could change.", what, self.nodes[e["n"]])
+            return ("{0} on {1} ran: there is no gradient it could change.", what, name)
         if before == after:
-            return (
-                "{0} on {1} looks at the gradient {2} and leaves it as it is.",
-                what,
-                self.nodes[e["n"]],
-                before,
-            )
-        return ("{0} on {1} changes the gradient from {2} to {3}.", what, self.nodes[e["n"]], before, after)
+            return ("{0} on {1} looks at the gradient {2} and leaves it as it is.", what, name, before)
+        return ("{0} on {1} changes the gradient from {2} to {3}.", what, name, before, after)
+
+    def hook_place(self, e: Record) -> str:
+        """What the hook of an event "hook" was registered on, as its author knows it: a tensor, or a node.
+
+        A hook stays with the old value of a tensor that is written in place: then the node tells which value that is.
+        """
+        node, t = self.nodes[e["n"]], self.trace.hooked(e)
+        if t is None:
+            return {"tensor": f"the result of {node}", "post_accumulate": "the leaf"}.get(e["stage"], node)
+        return f"{self._name(t)} (as {node} made it)" if self._made_by[t] > 1 else self._name(t)
 
     def terms(self, e: Record) -> list[Term]:
         """What the node of a "vjp" event sends to each operand; computed once."""
@@ -484,6 +500,12 @@ class Narrator:
     def _made(self, t: int) -> str:
         name = self.trace.tensors[t]["name"]
         return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
+
+    def reason(self, e: Record) -> str:
+        """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
+        if e["k"] == "detach":
+            return str(e.get("how", "detach"))
+        return "pass" if id(e) in self._asides else str(e.get("why", "inputs"))
 
     def value_at(self, t: int, version: int) -> int | None:
         """The value that tensor `t` had at a version: the one it came with, or what was written into it."""

@@ -94,6 +94,21 @@ class Trace:
                 return int(edge[0])
         return None
 
+    def hooked(self, event: Record) -> int | None:
+        """The tensor that the hook of an event "hook" was registered on; None if it is not recorded, or if that was a node."""
+        if event["stage"] not in ("tensor", "post_accumulate"):
+            return None
+        n, slot = event["n"], event.get("slot", 0)
+        node = self.nodes[n]
+        if node["kind"] == "accumulate":
+            return node.get("tensor")
+        if slot < len(node["outputs"]):
+            return int(node["outputs"][slot])
+        edge = n, slot  # of a node from before the recording, whose result came in later
+        return next(
+            (t for t, one in enumerate(self.tensors) if (one.get("node"), one.get("output_nr")) == edge), None
+        )
+
     def number_of(self, tensor: Any) -> int:
         """The number of a tensor object; only a recording knows those. Raises KeyError."""
         raise KeyError(

@@ -2,12 +2,13 @@
 rows of the table. Lists of numbers, so that they travel in columns (see wire.py); -1 stands for "none".
 
     jacobians  [node, operand, rows, columns, structure, formula, [r, c, x, ...] or null]
-    origins    [step, tensor, why]: a tensor without history, and why: "inputs", "no_grad", "inference_mode", "copy", "detach", "data"
+    origins    [step, tensor, why]: a tensor without history, and why: "inputs", "no_grad", "pass", "inference_mode", "copy",
+               "detach", "data"
     marks      [source, line, why]: lines of the code where that happened
     pins       [step, tensor, version, node, step at which it was freed]: a saved value, which node reads it, and how long it is held
     writes     [step, tensor, version, value before, value after, grad_fn before, grad_fn after, operation, source, line]
     failures   [step, kind, tensor, version saved, version found, value then, value now, source and line of the one, of the other]
-    hooks      [step, node, stage, [values before], [values after]]
+    hooks      [step, node, stage, [values before], [values after], tensor]: the tensor that it was registered on
     rows       [step, tensor, node, output, value, source, line]: the table, in the order of the program
     advice     [step, caption, sentences, what to do]: of the program that stopped there, as `lab.why` gives it
     adjoints   [step, node, slot, contribution, sum]: what a gradient is made of; contribution -2: a hook put `sum` in its place
@@ -74,7 +75,7 @@ def details(film: Film) -> Record:
             for slot, t in enumerate(e["t"]):
                 row(k, t, e["n"], slot, e)
         elif kind in ("const", "detach"):
-            reason = e.get("how", "detach") if kind == "detach" else e.get("why", "inputs")
+            reason = film.narrator.reason(e)
             for t in e["t"] if kind == "const" else [e["t"]]:
                 found["origins"].append([k, t, reason])
                 row(k, t, -1, 0, e)
@@ -103,7 +104,8 @@ def details(film: Film) -> Record:
                 one[4] = k
         elif kind == "hook":
             before, after = ([value(v) for v in e.get(key) or []] for key in ("before", "after"))
-            found["hooks"].append([k, e["n"], e["stage"], before, after])
+            on = trace.hooked(e)
+            found["hooks"].append([k, e["n"], e["stage"], before, after, -1 if on is None else on])
             if e["stage"] in ("tensor", "pre", "shared") and before != after:
                 first = e.get("slot", 0)  # of those that may change one gradient only
                 found["adjoints"] += [

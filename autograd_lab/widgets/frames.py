@@ -70,7 +70,8 @@ LEVELS = 8  # steps of the scale of magnitudes
 STRIP = 22  # the width of a heat strip on a line of text
 #: Why a tensor has no history, in a word for its box.
 CAPTIONS = {
-    "inputs": "no grad_fn", "no_grad": "no_grad", "inference_mode": "inference", "copy": "copied", "detach": "detached", "data": ".data",
+    "inputs": "no grad_fn", "no_grad": "no_grad", "pass": "not recorded", "inference_mode": "inference", "copy": "copied",
+    "detach": "detached", "data": ".data",
 }  # fmt: skip
 _LONG = 24  # more letters than this are too many for four digits of each number
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
@@ -456,14 +457,14 @@ class Film:
         elif kind == "edge":
             self._edge(e["n"], e["i"], e["to"][0], k)
         elif kind == "const":
-            self.cut.update(dict.fromkeys(e["t"], e.get("why", "inputs")))
+            self.cut.update(dict.fromkeys(e["t"], self.narrator.reason(e)))
             unit = self._unit(e["t"], None, k)
             self.units[unit].scope = e.get("scope", "")
             for i, t in enumerate(dict.fromkeys(e["in"])):
                 self._data(t, unit, i, k, dotted=True)
                 self.forward[-1].cut = e.get("why") == "copy"
         elif kind == "detach":
-            self.cut[e["t"]] = e.get("how", "detach")
+            self.cut[e["t"]] = self.narrator.reason(e)
             unit = self._unit([e["t"]], None, k)
             self.units[unit].scope = e.get("scope", "")
             self._data(e["from"], unit, 0, k, dotted=True)

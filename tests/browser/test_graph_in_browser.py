@@ -415,6 +415,26 @@ def test_what_is_cut_ignored_or_hooked_is_marked(bare):
     assert visible(page, ".agl-seed .agl-num") == ["1 \u2192 2"]
 
 
+def test_the_hook_that_runs_is_lit_at_what_it_was_registered_on(bare):
+    """One of two results, not both; a tensor, not the node that made it; and the panel is headed by the same name."""
+    w = tensor([2.0, 3.0], requires_grad=True)
+    with lab.record() as trace:
+        left, right = w.unbind()
+        right.register_hook(lambda g: g * 10)
+        left.register_hook(lambda g: g * 2)
+        right.grad_fn.register_prehook(lambda grads: None)
+        (left * right).backward()
+    page = bare().show(lab.step(trace))
+    lit = page.locator(".agl-hook[data-s=now]")
+    steps = [k for k, e in enumerate(trace.events, 1) if e["k"] == "hook"]
+    for k, name in zip(steps, ["right", "left", "UnbindBackward0"], strict=True):
+        page.locator(".agl-range").fill(str(k))
+        expect(page.locator(".agl-rule-head b")).to_have_text(name)
+        expect(lit).to_have_count(1)
+        beside = ".agl-name" if name != "UnbindBackward0" else ".agl-label"
+        expect(lit.locator("xpath=..").locator(beside)).to_have_text(name)
+
+
 def test_the_diamond_is_joined_to_grad_and_lights_when_it_adds(bare):
     trace = first_pass()
     page = fitted(bare(), trace)

@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import State, Trace, TraceError, narrate, state
+from autograd_lab.widgets.frames import film
 
 ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
 
@@ -161,7 +163,7 @@ def test_sentences_about_arrays_give_size_and_range():
         ),
         (
             {"k": "hook", "n": 2, "stage": "tensor", "before": [0], "after": [1]},
-            "A tensor hook on AddBackward0 changes the gradient from 3 to 2.",
+            "A hook on u changes the gradient from 3 to 2.",
         ),
         ({"k": "retain", "n": 2, "t": 3, "v": 0}, "h asked to retain its gradient: h.grad is now 3."),
     ],
@@ -182,3 +184,27 @@ def test_a_nan_of_memory_that_nobody_has_set_is_counted_and_warns_nobody():
         y = torch.from_numpy(bits).requires_grad_()[None]
     assert y.isnan().all()
     assert {value["nan"] for value in trace.values} == {100}
+
+
+def test_what_a_pass_does_not_record_is_not_said_to_be_under_no_grad():
+    """Nobody wrote no_grad there; where somebody did, it is named."""
+    w = torch.tensor(2.0, requires_grad=True)
+    u = torch.tensor(2.0, requires_grad=True)
+    for create_graph, said in ((False, "in the backward pass, which records nothing: "), (True, "under no_grad: ")):  # fmt: skip
+
+        def hook(g, off=create_graph):
+            with torch.no_grad() if off else contextlib.nullcontext():
+                return g * 2
+
+        with lab.record() as trace:
+            y = w * u
+            handle = y.register_hook(hook)
+            torch.autograd.grad(y, w, create_graph=create_graph)
+            handle.remove()
+            with torch.no_grad():
+                u * 3
+        told = [narrate(trace, k) for k, e in enumerate(trace.events, 1) if e["k"] == "const"]
+        assert [text.startswith("mul runs " + said) for text in told[:1]] == [True]
+        assert told[-1].startswith("mul runs under no_grad: ")
+        captions = {why for _, _, why in film(trace)["details"]["origins"]}
+        assert captions == ({"no_grad"} if create_graph else {"no_grad", "pass"})

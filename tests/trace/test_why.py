@@ -730,7 +730,7 @@ def test_a_hook_that_divides_by_zero():
         y.register_hook(lambda g: g / 0)
         z = y * 1
         z.backward()
-    check(lab.why(x), "nan-hook", "y = x * 3", words=["A hook turned the gradient 1 into inf"])
+    check(lab.why(x), "nan-hook", "y = x * 3", words=["A hook on y turned the gradient 1 into inf"])
 
 
 def test_started_with_nan():

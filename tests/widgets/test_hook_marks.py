@@ -3,6 +3,7 @@
 A program runs line by line; after each the engine's own tables say where hooks are, and the film what it marks at that step.
 """
 
+import re
 import textwrap
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.torchlike.autograd.saved import Packed
+from autograd_lab.tracing.narrate import narrate
 from autograd_lab.widgets.frames import at, film
 from autograd_lab.widgets.svg import svg
 
@@ -301,3 +303,53 @@ def test_the_mark_is_there_exactly_while_the_hook_is(way):
     assert seen  # there was one at all
     for _, truth in told:
         assert truth <= places.keys()
+
+
+#: Program -> what its hooks are told to be on, in the order in which they run. `old` is `(hidden * 2).cos()`, from before.
+TOLD = {
+    "y = w * 3; y.register_hook(double); w.register_hook(double); y.sum().backward()": ["y", "w"],
+    "a, b = w.unbind(); b.register_hook(double); a.register_hook(double); (a * b).backward()": ["b", "a"],
+    "y = w * 3; y.register_hook(double); y.mul_(2); y.register_hook(double); y.sum().backward()": [
+        "y (as MulBackward0 #2 made it)", "y (as MulBackward0 #1 made it)",
+    ],
+    "y = w * 3; y[0].register_hook(double); v = y[1]; v.register_hook(double); (v + y[0]).backward()": ["v"],
+    "s = w * 3; s.exp().register_hook(double); t = s.exp(); t.register_hook(double); t.sum().backward()": ["t"],
+    "t = (w * 3).exp(); t.register_hook(double); t.grad_fn.next_functions[0][0].register_prehook(double_all); t.sum().backward()": [
+        "t", "MulBackward0",
+    ],
+    "torch.autograd.graph.register_multi_grad_hook((y := w * 3, z := w * 2), look); (y * z).sum().backward()": ["z", "y"],
+    "w.register_post_accumulate_grad_hook(clear); (w * 3).sum().backward()": ["w"],
+    "old.register_hook(double); s = old.sum(); s.backward()": ["old"],
+    "hidden.register_hook(double); s = old.sum(); s.backward()": ["hidden"],
+    "s = nameless.sum(); s.backward()": ["the result of ExpBackward0"],
+    "p, q = halves; q.register_hook(double); s = p + q; s.backward()": ["q"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("program", TOLD)
+def test_a_hook_is_told_as_one_on_what_it_was_registered_on(program):
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    hidden, inner = w.exp(), w.exp()
+    inner.register_hook(lambda g: g * 2)
+    space = {
+        "torch": torch, "w": w, "hidden": hidden, "old": (hidden * 2).cos(), "halves": w.unbind(), "nameless": inner.sin(),
+        "look": lambda *_: None, "double": lambda g: g * 2, "double_all": lambda gs: (gs[0] * 2,),
+        "clear": lambda p: setattr(p, "grad", torch.zeros(2)),
+    }  # fmt: skip
+    with lab.record() as trace:
+        exec(program, space)
+        trace.find_names(space)
+    steps = [k for k, e in enumerate(trace.events, 1) if e["k"] == "hook"]
+    assert len(steps) == len(TOLD[program])
+    text, film_ = lab.step(trace).to_text(), film(trace)
+    for k, on, (at_step, n, _, before, after, t) in zip(steps, TOLD[program], film_["details"]["hooks"], strict=True):  # fmt: skip
+        sentence = narrate(trace, k)
+        assert re.match(
+            rf"A (pre-hook|post-accumulate hook|hook) on {re.escape(on)} (changes|looks)", sentence
+        )
+        assert sentence in text
+        label = film_["tensors"][t]["label"] if t >= 0 else film_["nodes"][n]["label"]
+        assert (at_step, label) == (k, on.partition(" (")[0].removeprefix("the result of "))
+        if before != after and "post-acc" not in sentence:
+            assert f"on {on} changed the gradient" in str(trace.why(w))
+            break  # the first one that changed something is the answer

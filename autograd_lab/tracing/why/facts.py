@@ -136,6 +136,11 @@ class Facts:
         )
         return f"the result of {op.removeprefix('_')}"
 
+    def hook_place(self, e: Record) -> str:
+        """What a hook was registered on: see Narrator.hook_place."""
+        t = self.trace.hooked(e)
+        return self._called[t] if t in self._called else self.words.hook_place(e)
+
     def named(self, t: int) -> bool:
         """Whether the tensor has a name in the user's code."""
         return bool(self._called.get(t) or self.trace.tensors[t]["name"])

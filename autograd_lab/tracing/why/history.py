@@ -143,7 +143,7 @@ def _hooked(q: Question) -> Why | None:
             where = facts.made(e["n"], "the hook runs on the gradient of this line") or facts.assignment(q.t)
             return q.answer(
                 "hook-changed",
-                f"A hook on {facts.words.nodes[e['n']]} changed the gradient from {facts.say(before)} to {facts.say(after)} on its way.",
+                f"A hook on {facts.hook_place(e)} changed the gradient from {facts.say(before)} to {facts.say(after)} on its way.",
                 lines=where + facts.at(run.start if run else None, "during this pass"),
                 fix=HOOK_FIX,
                 k=k,

@@ -285,7 +285,7 @@ class _Wild:
         )
         return self.q.answer(
             "nan-hook",
-            f"A hook turned the gradient {facts.say(before)} into {facts.say(after)}.",
+            f"A hook on {facts.hook_place(e)} turned the gradient {facts.say(before)} into {facts.say(after)}.",
             lines=facts.made(e["n"], "the hook runs on the gradient of this line")
             or facts.assignment(self.q.t),
             fix="look into the hook.",

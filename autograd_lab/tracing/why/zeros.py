@@ -359,7 +359,7 @@ class _Zeros:
         j = next(j for j, (b, a) in enumerate(zip(e["before"], e["after"], strict=False)) if b != a)
         return self.q.answer(
             "hook-changed",
-            f"{start}A hook on {facts.words.nodes[birth.n]} changed the gradient from {facts.say(e['before'][j])} to "
+            f"{start}A hook on {facts.hook_place(e)} changed the gradient from {facts.say(e['before'][j])} to "
             f"{facts.say(e['after'][j])}.",
             lines=(
                 facts.made(birth.n, "the hook runs on the gradient of this line")

@@ -901,13 +901,13 @@ export class Graph {
   draw_units(thing, id) {
     const film = this.film, { k, kind } = this.stage, unit = film.units[this.things.units[id][0]], ghost = unit.since > k;
     this.set(thing, "g", thing.g, "data-s", ghost ? "ghost" : "made");
-    const runs = kind === "hook" && film.focus[k] === unit.node ? this.stage.panels.details.hookAt.get(k)?.[2] : "";
-    const hooked = (thing, tl, stages) => this.set(thing, "hook", thing.hook, "data-s", !at(tl, k) ? "none" : stages.includes(runs) ? "now" : "set");
+    const [, , stage, , , on] = kind === "hook" && film.focus[k] === unit.node ? this.stage.panels.details.hookAt.get(k) ?? [] : [];
+    const hooked = (thing, tl, runs) => this.set(thing, "hook", thing.hook, "data-s", !at(tl, k) ? "none" : runs ? "now" : "set");
     thing.boxes.forEach((box, nr) => {
       const tensor = film.tensors[box.t], state = ghost ? undefined : at(tensor.tl, Math.min(k, unit.until));
       const now = k <= unit.until && film.subject[k] === box.t || (kind === "node" && film.focus[k] === unit.node);
       this.set(box, "g", box.g, "data-now", now && !ghost ? "1" : "0");
-      if (box.hook) hooked(box, unit.hooks[nr], ["tensor", "post_accumulate"]);
+      if (box.hook) hooked(box, unit.hooks[nr], on === box.t);
       if (box.state === state && box.known) return;
       box.state = state;
       box.known = true;
@@ -934,7 +934,7 @@ export class Graph {
     const now = film.focus[k] === unit.node;
     this.set(thing, "node", thing.node, "data-s", status + (now ? " now" : "") + (now && kind === "accumulate" ? " adds" : ""));
     thing.dead.forEach((sign, j) => this.set(thing, `dead${j}`, sign, "data-s", film.states[at(node.dead[j][1], k)]?.[0] ?? "made"));
-    if (thing.hook) hooked(thing, node.hooks, ["pre", "post"]);
+    if (thing.hook) hooked(thing, node.hooks, stage === "pre" || stage === "post");
     if (thing.kept) this.set(thing, "kept", thing.kept, "data-freed", film.states[at(node.panel, k)]?.saved === 0 ? "1" : "0");
     if (this.stage.cost?.active) this.drawBars(thing, unit);
     for (const label of thing.labels) {

@@ -11,6 +11,7 @@ import { Zoom } from "./zoom.js";
 const REASONS = {
   inputs: "None of its operands requires a gradient, so the operation left no node.",
   no_grad: "It was computed under no_grad: the operation ran, but left no node. No gradient comes back through it.",
+  pass: "It was computed while a backward pass ran, and that records nothing: no node. No gradient comes back through it.",
   inference_mode: "It was computed in inference mode: no node, no version counter. It can never be part of a graph.",
   copy: "tensor(...) took the numbers only: the history stayed behind.",
   detach: "It was detached: same numbers and the same memory, no history. No gradient passes here.",
@@ -381,9 +382,10 @@ export class Panels {
   }
 
   hookText(k) {
-    const [, n, stage, before, after] = this.details.hookAt.get(k), film = this.film, changed = after.some((v, i) => v !== before[i]);
+    const [, n, stage, before, after, t] = this.details.hookAt.get(k), film = this.film, changed = after.some((v, i) => v !== before[i]);
     const pairs = before.map((v, i) => `${card(film, "before", v, "agl-in")}<span>\u2192</span>${card(film, changed && after[i] !== v ? "after" : "after, the same", after[i] ?? v, "agl-out")}`);
-    return this.head(film.nodes[n].label, "", changed ? "hook changed it" : "hook looked") + `<p>${STAGES[stage] ?? "A hook"}.</p><div class="agl-flow">${pairs.slice(0, 3).join("")}</div>`;
+    const on = t >= 0 ? film.tensors[t].label : stage === "tensor" ? `the result of ${film.nodes[n].label}` : film.nodes[n].label;
+    return this.head(on, "", changed ? "hook changed it" : "hook looked") + `<p>${STAGES[stage] ?? "A hook"}.</p><div class="agl-flow">${pairs.slice(0, 3).join("")}</div>`;
   }
 
   /** A line of the user's code: "line 4: x.mul_(2)". */

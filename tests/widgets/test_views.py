@@ -280,8 +280,9 @@ def test_hooks_show_before_and_after():
         y.register_hook(lambda g: g * 10)
         (y**2).backward()
     found, film = details(trace)
-    ((k, _, stage, before, after),) = found["hooks"]
+    ((k, _, stage, before, after, t),) = found["hooks"]
     assert (trace.events[k - 1]["k"], stage) == ("hook", "tensor")
+    assert film["tensors"][t]["label"] == "y"
     assert [film["values"][v] for v in before + after] == ["12", "120"]
     assert [k, found["hooks"][0][1], 0, -2, after[0]] in found["adjoints"]
     assert found["marks"] == []  # the hook's own arithmetic is no boundary of the program

@@ -35,16 +35,28 @@ def packed(without: tuple[str, ...] = ()) -> str:
     Every stepper of a notebook sends it anew, and the page would otherwise also compile it anew.
     """
     source = front_end(without).encode()
-    text = base64.b64encode(gzip.compress(source, mtime=0)).decode()
-    return LOADER % (text, hashlib.sha256(source).hexdigest()[:16])
+    data = gzip.compress(source, mtime=0)
+    return LOADER % (_in_letters(data), len(data), hashlib.sha256(source).hexdigest()[:16])
+
+
+def _in_letters(data: bytes) -> str:
+    """Bytes as text, five of 85 letters for four bytes: 6 % less than base64, and none of them means anything to HTML or in quotes."""
+    text = base64.b85encode(data, pad=True).decode()
+    return text.translate(str.maketrans("<>&`", ".,:/"))
 
 
 LOADER = """
-const packed = "%s", key = "%s";
+const packed = "%s", size = %d, key = "%s";
 const pages = globalThis.autogradLabFrontEnds ??= {};
 async function unpack() {
   if (!globalThis.DecompressionStream) throw new Error("This browser is too old for the stepper: it has no DecompressionStream.");
-  const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+  const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%%:()*+-;.=,?@^_/{|}~";
+  const value = new Map([...letters].map((letter, i) => [letter, i])), view = new DataView(new ArrayBuffer(packed.length / 5 * 4));
+  for (let i = 0, n = 0; i < packed.length; i++) {
+    n = n * 85 + value.get(packed[i]);
+    if (i %% 5 === 4) { view.setUint32((i - 4) / 5 * 4, n); n = 0; }
+  }
+  const bytes = new Uint8Array(view.buffer, 0, size);
   const source = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   try {

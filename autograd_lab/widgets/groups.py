@@ -15,6 +15,7 @@ OPTIMIZER = "optimizer"  # what an optimizer read in one iteration of a training
 BACKWARD = (
     "backward"  # a pass of one, which no units are of if it makes no graph: a box that says how far it is
 )
+LEAVES = "shared leaves"
 SHARED = 12  # more leaves than this in one group, each used by several others in it, are a group themselves
 BUNDLES = 12  # into which the parts of a picture are put if they are too many
 MOST = 60  # at most so many boxes are visible at first
@@ -166,7 +167,7 @@ def _shared_leaves(tree: _Tree, of_unit: list[int], lines: Iterable[tuple[int, i
     many = Counter(of_unit[u] for u in shared)
     for u in shared:
         if many[of_unit[u]] > SHARED:
-            of_unit[u] = tree.inner(of_unit[u], "shared leaves")
+            of_unit[u] = tree.inner(of_unit[u], LEAVES)
 
 
 def _both(outer: str, inner: str) -> str:
@@ -203,5 +204,5 @@ def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:
         seen += sum(direct[g] + inside[g] - 1 for g in here)
         if seen > MOST:
             break
-        found += [g for g in here if "pass" not in groups[g]]
+        found += [g for g in here if "pass" not in groups[g] and groups[g].get("name") != LEAVES]
     return found

@@ -143,7 +143,7 @@ class Scene:
             start, end = ends["backward", index, 0], ends["backward", index, 1]
             points = [start, *[(x + SIDE, y) for x, y in self._way(source, target)], end]
             width = self._label(lines)
-            x, y = pills.put(points, width)
+            x, y = pills.put(points, width, self._shares(source, target))
             doc["backward"].append({
                 "lines": lines, "p": _flat(points[::-1]), "pill": [_near(x), _near(y), width],
             })  # fmt: skip
@@ -283,6 +283,11 @@ class Scene:
                 points.append(where.point("out", b))
         return points
 
+    def _shares(self, source: int, target: int) -> bool:
+        """Whether a line shares its lane with those of other items: only its first piece is its own."""
+        where, a, _, side, _ = self.routes[source, target][0]
+        return where.seat[side, a] in where.layout.joined and len(self._way(source, target)) > 0
+
     def _ends(
         self, forward: list[tuple[int, int, list[int]]], backward: list[tuple[int, int, list[int]]]
     ) -> dict[tuple[str, int, int], Point]:
@@ -342,11 +347,14 @@ class _Pills:
     def __init__(self) -> None:
         self.taken: dict[tuple[int, int], list[tuple[float, float, float, float]]] = {}
 
-    def put(self, points: list[Point], width: float) -> Point:
-        """The first free position of several along the line's last piece, along the others, then beside them; otherwise its middle."""
+    def put(self, points: list[Point], width: float, first: bool = False) -> Point:
+        """The first free position of several along the line's last piece, along the others, then beside them; otherwise its middle.
+
+        Along the `first` piece alone, if the others are not the line's own.
+        """
         if not width:
             return curve_point(points[-2:], 0.5)
-        pieces = list(pairwise(points))[::-1]
+        pieces = list(pairwise(points))[:1] if first else list(pairwise(points))[::-1]
         aside = width / 2 - 9  # a label need not have its middle on the line
         for dx in (0, aside, -aside) if aside > 0 else (0,):
             for piece in pieces[:4]:

@@ -119,6 +119,9 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         "guess.js",  # in the cards of lab.reveal
         "practice.js",  # of lab.practice
     }
+    letters = re.search(r'packed = "(.*?)", size', str(Stepper._esm))
+    assert letters is not None
+    assert not set(letters[1]) & set("<>&`'\\\n")  # wherever it stands, it is plain text
     assert len(str(Stepper._esm).encode()) <= 96 * 1024  # every stepper of a notebook sends it anew
 
 

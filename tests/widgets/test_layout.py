@@ -68,9 +68,85 @@ def test_nothing_and_one():
 
 
 def test_many_groups_go_on_in_the_next_row():
-    """What follows them is below all; boxes that are no groups stay in one row, however many they are."""
+    """What follows them is below all."""
     sizes, edges = [(70, 70, 50)] * 32, [*((0, v, 0, 0, 0) for v in range(1, 31)), (30, 31, 0, 0, 30)]
     found = layered(sizes, edges, firm=range(1, 31))
     assert found.rows == [0, *[1 + i // 6 for i in range(30)], 6]
     assert found.width < 8 * (140 + 26)
-    assert layered(sizes, edges).rows == [0, *[1] * 30, 2]
+
+
+LEAF, NODE = (95, 95, 56), (80, 80, 40)
+
+
+def stacked(n):
+    """`stack` of n leaves, and two operations more."""
+    edges = [*((i, n) for i in range(n)), (n, n + 1), (n + 1, n + 2)]
+    return [LEAF] * n + [NODE] * 3, edges
+
+
+def summed(n):
+    """`sum(x * x for x in leaves)`: each sum is added to the next product."""
+    leaves, products, sums = range(n), range(n, 2 * n), range(2 * n, 3 * n - 1)
+    edges = [*zip(leaves, products, strict=True), (n, 2 * n), (n + 1, 2 * n)]
+    edges += [e for i in range(1, n - 1) for e in ((sums[i - 1], sums[i]), (products[i + 1], sums[i]))]
+    return [LEAF] * n + [NODE] * (2 * n - 1), edges
+
+
+def weighted(n):
+    """`stack([(w * x).exp() for x in numbers])`: one leaf in all branches, and a number in each."""
+    numbers, products, powers, end = (
+        range(1, n + 1),
+        range(n + 1, 2 * n + 1),
+        range(2 * n + 1, 3 * n + 1),
+        3 * n + 1,
+    )
+    edges = [(0, p) for p in products] + [
+        *zip(numbers, products, strict=True),
+        *zip(products, powers, strict=True),
+    ]
+    return [LEAF] + [(30, 30, 40)] * n + [NODE] * (2 * n + 1), [*edges, *((p, end) for p in powers)]
+
+
+def alone(n):
+    """N leaves, and an operation on each."""
+    return [LEAF] * n + [NODE] * n, [(i, i + n) for i in range(n)]
+
+
+LISTS = {"stacked": stacked, "summed": summed, "weighted": weighted, "alone": alone}
+
+
+@pytest.mark.parametrize("n", [8, 20, 40, 100])
+@pytest.mark.parametrize("make", LISTS.values(), ids=LISTS)
+def test_long_lists_of_leaves_can_be_read(make, n):
+    """No wider than about six leaves, with lanes; boxes do not touch, and edges lead down and pass where no box is."""
+    sizes, edges = make(n)
+    found = layered(sizes, [(u, v, 0, 0, u) for u, v in edges])
+    assert found.width < 1900
+    boxes = [(x - left, x + right, y - h / 2, y + h / 2)
+             for (x, y), (left, right, h) in zip(found.anchors, sizes, strict=True)]  # fmt: skip
+    by_row = sorted(range(len(boxes)), key=lambda i: (found.rows[i], boxes[i][0]))
+    for a, b in itertools.pairwise(by_row):
+        assert found.rows[a] != found.rows[b] or boxes[a][1] <= boxes[b][0] + 1e-6
+    for u, v in edges:
+        assert found.rows[u] < found.rows[v]
+        way = found.between(u, v, u)
+        assert len(way) == found.rows[v] - found.rows[u] - 1
+        for x, y in way:
+            assert all(y < top or y > end or x <= left or x >= right for left, right, top, end in boxes)
+        assert [y for _, y in way] == sorted({y for _, y in way})
+    drawn = {i for i, row in enumerate(found.rows) if row == max(found.rows)}
+    assert make is alone or drawn == {len(sizes) - 1}
+
+
+def test_branches_of_a_list_share_lanes_in_straight_columns():
+    sizes, edges = stacked(40)
+    found = layered(sizes, [(u, v, 0, 0, u) for u, v in edges])
+    assert [found.rows[:40].count(row) for row in range(7)] == [6, 6, 6, 6, 6, 6, 4]
+    assert len({round(x) for x, _ in found.anchors[:36]}) == 6
+    assert len(found.bends) == 3  # for two columns each
+
+
+def test_few_branches_stay_where_they_were():
+    """A graph in which no row is crowded: each row as high as it can be."""
+    sizes, edges = summed(4)
+    assert layered(sizes, [(u, v, 0, 0, u) for u, v in edges]).rows == [0, 0, 0, 0, 1, 1, 1, 1, 2, 3, 4]

@@ -8,12 +8,13 @@ import subprocess
 
 import pytest
 import samples
+from test_layout import LISTS
 
 import autograd_lab as torch
 from autograd_lab import lab, nn
 from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.front import ASSETS
-from autograd_lab.widgets.groups import folded, opened
+from autograd_lab.widgets.groups import LEAVES, folded, opened
 from autograd_lab.widgets.layout import layered
 from autograd_lab.widgets.scene import scene
 
@@ -168,6 +169,18 @@ def test_levels_open_while_there_is_room():
     assert opened([], [-1] * 500) == []
 
 
+def test_shared_leaves_are_closed_at_first():
+    """Each has a port of its own to all who use it: an open one is as wide as they are many."""
+    with lab.record() as trace:
+        leaves = [torch.tensor(float(i), requires_grad=True) for i in range(20)]
+        loss = sum(x * x for x in leaves) + 0.1 * torch.stack(leaves).sum()
+        loss.backward()
+    doc = film(trace)
+    names = [doc["groups"][g]["name"] for g in range(len(doc["groups"])) if g not in doc["open"]]
+    assert names == [LEAVES]
+    assert scene(doc)["size"][0] < 1500
+
+
 def run(tmp_path, script, documents):
     for name in ("layout", "scene"):
         text = (ASSETS / f"{name}.js").read_text(encoding="utf-8").replace("./layout.js", "./layout.mjs")
@@ -211,12 +224,18 @@ def test_the_browser_lays_out_any_graph_alike(tmp_path):
             if (v >= top and u < n - bottom and (u < v or r.random() < 0.1))
         ]
         cases.append([sizes, edges, top, bottom, [i for i in range(n) if r.random() < 0.1]])
+    for make in LISTS.values():
+        for n in (7, 8, 20, 41):
+            sizes, pairs = make(n)
+            cases.append([[list(s) for s in sizes], [[u, v, 0, 0, u] for u, v in pairs], 0, 0, []])
     found = run(
         tmp_path,
-        "([sizes, edges, top, bottom, firm]) => { const { anchors, rows, width, height } = "
-        "layered(sizes, edges, top, bottom, new Set(firm)); return [anchors, rows, width, height]; }",
+        "([sizes, edges, top, bottom, firm]) => { const { anchors, rows, width, height, between } = "
+        "layered(sizes, edges, top, bottom, new Set(firm)); "
+        "return [anchors, rows, width, height, edges.map(([u, v, , , cargo]) => between(u, v, cargo))]; }",
         cases,
     )
     for (sizes, edges, top, bottom, firm), theirs in zip(cases, found, strict=True):
         ours = layered(sizes, [tuple(e) for e in edges], top, bottom, firm)
-        assert theirs == [[list(a) for a in ours.anchors], ours.rows, ours.width, ours.height]
+        ways = [[list(p) for p in ours.between(u, v, cargo)] for u, v, _, _, cargo in edges]
+        assert theirs == [[list(a) for a in ours.anchors], ours.rows, ours.width, ours.height, ways]

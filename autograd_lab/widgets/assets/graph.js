@@ -476,9 +476,10 @@ export class Graph {
   look() {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
     if (this.mode === "fit" && (scale >= READABLE || this.all)) return [w / 2, hh / 2, scale];
-    if (this.mode === "fit") {
-      const [x, y, uw, uh] = this.about() ?? [w / 2, hh / 2, 0, 0], [wide, tall] = this.pane.map((v) => v / READABLE);
-      return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), READABLE];
+    if (this.mode === "fit") { // at least its width or its height, if names can be read then
+      const [x, y, uw, uh] = this.about() ?? [w / 2, hh / 2, 0, 0];
+      const part = clamp(Math.max(fitScale([w, 0], this.pane), fitScale([0, hh], this.pane)), READABLE, SMALLEST), [wide, tall] = this.pane.map((v) => v / part);
+      return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), part];
     }
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
     // Before the first step: where it will be.

@@ -72,7 +72,7 @@ export class Scene {
       [ends[kind][2 * i], ...way.map(([x, y]) => [x + side, y]), ends[kind][2 * i + 1]]);
     const forward = points("forward", -SIDE).map((p, i) => ({ lines: lines.forward[i][2], p: p.flat().map(near) }));
     const backward = points("backward", SIDE).map((p, i) => {
-      const which = lines.backward[i][2], width = this.label(which), pill = pills.put(p, width).map(near);
+      const which = lines.backward[i][2], width = this.label(which), pill = pills.put(p, width, lines.backward[i][4]).map(near);
       return { lines: which, p: [...p].reverse().flat().map(near), pill: [...pill, width] };
     });
     return { size: [near(whole.width), near(whole.height)], units, groups, forward, backward };
@@ -197,7 +197,7 @@ export class Scene {
       if (found.has(key)) found.get(key)[2].push(i);
       else found.set(key, [source, target, [i]]);
     });
-    return [...found.values()].map(([source, target, which]) => [source, target, which, this.way(source, target)]);
+    return [...found.values()].map(([source, target, which]) => [source, target, which, this.way(source, target), this.shares(source, target)]);
   }
 
   /** The width of the label on a line that stands for these lines of the film. */
@@ -248,6 +248,12 @@ export class Scene {
     return ends;
   }
 
+  /** Whether a line shares its lane with those of other things: only its first piece is its own. */
+  shares(source, target) {
+    const [where, a, , side] = this.routes.get(this.key(source, target))[0];
+    return where.layout.joined.has(where.seat[side].get(a)) && this.way(source, target).length > 0;
+  }
+
   middle(thing) { return this.containers.get(this.parent(thing)).point("item", thing)[0]; }
 
   /** Where lines may touch a thing's lower (0) or upper (1) side: the middle, the height, the room, the curve. */
@@ -270,9 +276,9 @@ export class Scene {
 class Pills {
   constructor() { this.taken = new Map(); }
 
-  put(points, width) {
-    const pieces = points.slice(1).map((b, i) => [points[i], b]).reverse();
-    if (!width) return curvePoint(...pieces[0], 0.5);
+  put(points, width, first) {
+    const all = points.slice(1).map((b, i) => [points[i], b]).reverse(), pieces = first ? all.slice(-1) : all;
+    if (!width) return curvePoint(...all[0], 0.5);
     const aside = width / 2 - 9; // a label need not have its middle on the line
     for (const dx of aside > 0 ? [0, aside, -aside] : [0]) {
       for (const piece of pieces.slice(0, 4)) {

@@ -11,16 +11,55 @@
     plots.uncovered(table)                  a table that is uncovered row by row and column by column
 
 They draw and return nothing; matplotlib is loaded when one is called.
+
+A picture in a notebook is pixels, which no theme can change, so it has no background, and its lines and letters are of a tone between: they
+can be seen on white and in the dark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 
+BETWEEN = "#797979"  # as far from white as from the black of JupyterLab's dark theme
+LINES = ("#2b83ce", "#c9621a", "#2e9c6a", "#b565a7", "#8a8a00")
 
+
+def _readable(draw: Callable[..., None]) -> Callable[..., None]:
+    """A drawing that can be seen in light and dark pages, and is shown when it is complete."""
+
+    @wraps(draw)
+    def drawn(*args: Any, **options: Any) -> None:
+        plt = _pyplot()
+        parts = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+        see_through = ("figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor")
+        look = dict.fromkeys(parts, BETWEEN) | dict.fromkeys(see_through, "none")
+        with plt.rc_context(look | {"axes.prop_cycle": plt.cycler(color=LINES), "lines.linewidth": 1.8}):
+            draw(*args, **options)
+            if "inline" in plt.get_backend().lower():
+                _show(plt)
+            else:
+                plt.show()
+
+    return drawn
+
+
+def _show(plt: Any) -> None:
+    """Show a figure in a notebook. IPython's way would tell JupyterLab to put white behind one that has no background."""
+    from IPython.display import display
+
+    figure, data = plt.gcf(), BytesIO()
+    figure.savefig(data, format="png", bbox_inches="tight", dpi=figure.dpi)
+    plt.close(figure)
+    display({"image/png": base64.b64encode(data.getvalue()).decode(), "text/plain": repr(figure)}, raw=True)
+
+
+@_readable
 def images(*pixels: Any, titles: Sequence[str] = ()) -> None:
     """Handwritten digits, or anything of their shape, side by side: 0 is white, 1 is black. Gradients are red above zero, blue below."""
     plt = _pyplot()
@@ -34,9 +73,9 @@ def images(*pixels: Any, titles: Sequence[str] = ()) -> None:
             place.imshow(square, cmap="gray_r", vmin=0, vmax=max(1, most))
         place.set_title(title, fontsize=12 if "\n" not in title else 9)
         place.axis("off")
-    plt.show()
 
 
+@_readable
 def signed(*tables: Any, titles: Sequence[str] = (), columns: str = "") -> None:
     """Tables of numbers below each other, in the colors of their signs."""
     plt = _pyplot()
@@ -52,9 +91,9 @@ def signed(*tables: Any, titles: Sequence[str] = (), columns: str = "") -> None:
         place.set_title(title, fontsize=10)
         place.set(xticks=[], yticks=[])
     places[-1, 0].set_xlabel(columns)
-    plt.show()
 
 
+@_readable
 def tables(*values: Any, titles: Sequence[str] = (), rows: str = "", columns: str = "") -> None:
     """Tables of positive numbers side by side: the larger, the brighter."""
     plt = _pyplot()
@@ -69,9 +108,9 @@ def tables(*values: Any, titles: Sequence[str] = (), rows: str = "", columns: st
             xticks=range(table.shape[1]),
             yticks=range(table.shape[0]),
         )
-    plt.show()
 
 
+@_readable
 def curves(ys: Mapping[str, Sequence[float]], x: Sequence[float] | None = None, xlabel: str = "", ylabel: str = "",
            log: str = "", dotted: Sequence[str] = ()) -> None:  # fmt: skip
     """One curve for each name. `log` names the axes with a logarithmic scale: "", "y" or "xy"; many points are drawn without marks."""
@@ -88,10 +127,10 @@ def curves(ys: Mapping[str, Sequence[float]], x: Sequence[float] | None = None, 
         yscale="log" if "y" in log else "linear",
     )
     if len(ys) > 1:
-        plt.legend()
-    plt.show()
+        _legend(plt)
 
 
+@_readable
 def memory(held: Mapping[str, Sequence[int]]) -> None:
     """The bytes that saved values hold after each step, for each name; no marks, since a trace has many steps."""
     plt = _pyplot()
@@ -100,19 +139,19 @@ def memory(held: Mapping[str, Sequence[int]]) -> None:
         plt.step(range(len(values)), values, where="post", ls=style, label=name)
     plt.gca().set(xlabel="step", ylabel="bytes held by saved values")
     if len(held) > 1:
-        plt.legend()
-    plt.show()
+        _legend(plt)
 
 
+@_readable
 def bars(lengths: Mapping[str, float], xlabel: str = "") -> None:
     """A bar for each name, without a scale: what counts is which is longer."""
     plt = _pyplot()
     plt.figure(figsize=(6, 3), layout="constrained")
     plt.barh([*lengths], [*lengths.values()])
     plt.gca().set(xticks=[], xlabel=xlabel, ylim=(len(lengths), -1))
-    plt.show()
 
 
+@_readable
 def uncovered(table: Any) -> None:
     """A table, uncovered row by row (above) and column by column (below); gray is what is still covered."""
     plt = _pyplot()
@@ -127,8 +166,12 @@ def uncovered(table: Any) -> None:
             )
             place.set(title=f"{way} passes: {min(n, turn.max() + 1)}", facecolor="0.8", xticks=[], yticks=[])
             for i, k in np.argwhere(turn < n):
-                place.text(k, i, f"{numbers[i, k]:g}", ha="center", va="center", fontsize=12)
-    plt.show()
+                place.text(k, i, f"{numbers[i, k]:g}", ha="center", va="center", fontsize=12, color="black")
+
+
+def _legend(plt: Any) -> None:
+    """Beside the curves: there is no background that would keep them from its words."""
+    plt.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
 
 def _array(values: Any) -> Any:

@@ -369,6 +369,30 @@ def test_the_focus_is_seen_wherever_it_goes(visit, demo):
         assert {"BUTTON Step", "BUTTON Play", "INPUT Position", "SELECT Step by", "SELECT Speed"} <= set(seen)
 
 
+def test_what_is_chosen_is_seen_in_forced_colours(visit, demo):
+    """Every view, panel and switch that is on stands out as a whole, not by an underline; and what is off does not."""
+    page, _ = visit(demo, forced_colors="active")
+    looks = """() => {
+      const probe = document.body.appendChild(document.createElement("div")), style = probe.style;
+      const of = (name) => { style.cssText = `forced-color-adjust: none; color: ${name}`; return getComputedStyle(probe).color; };
+      const chosen = [of("Highlight"), of("HighlightText")].join(), found = {};
+      for (const e of document.querySelectorAll("button[aria-selected], button[aria-pressed]")) {
+        if (!e.checkVisibility()) continue;
+        const now = getComputedStyle(e), on = [e.ariaSelected, e.ariaPressed].includes("true");
+        found[e.textContent] = [on, [now.backgroundColor, now.color].join() === chosen];
+      }
+      return found;
+    }"""
+    seen: dict[str, set[bool]] = {}
+    for name, role in (("Table", "tab"), ("Cost", "tab"), ("Graph", "tab"), ("engine", "button")):
+        page.get_by_role(role, name=name, exact=True).first.click()
+        page.mouse.move(0, 0)
+        for text, (on, stands_out) in page.evaluate(looks).items():
+            assert on == stands_out, (text, on)
+            seen.setdefault(text, set()).add(on)
+    assert {text for text, states in seen.items() if len(states) == 2} >= {"Graph", "Table", "Cost", "engine"}
+
+
 def test_reduced_motion_and_forced_colours_are_honoured(visit, demo):
     page, _ = visit(demo, reduced_motion="reduce", forced_colors="active")
     page.get_by_role("button", name="Last", exact=True).click()

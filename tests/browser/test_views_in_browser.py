@@ -427,3 +427,34 @@ def test_no_arrow_ends_on_a_version(bare):
       return [captions.map((c) => c.textContent), met];
     }""")
     assert touched == [["version 1", "version 1", "version 2"], []]
+
+
+def test_both_sides_of_a_comparison_are_in_view_beside_a_sidebar(bare):
+    """JupyterLab in a window of 1024 x 700 leaves 592 x 579 pixels to an output: all controls and both sentences are seen at once."""
+
+    def program(cut):
+        w = torch.tensor(3.0, requires_grad=True)
+        with lab.record() as trace:
+            x = w * w
+            y = x - 4
+            loss = y * (x.detach() if cut else x)
+            loss.backward()
+        return trace
+
+    pair = lab.compare(program(False), program(True), ("x", "x.detach()"))
+    page = bare(size=(592, 700)).show(pair)
+    page.add_style_tag(content="body, main { margin: 0 !important; padding: 0 !important; }")
+    pair_of = page.locator(".agl-half")
+    assert page.locator(".agl-compare").evaluate("e => e.clientHeight") <= 579
+    for part in (".agl-say", ".agl-head", ".agl-graph"):
+        tops = [one.bounding_box()["y"] for one in pair_of.locator(part).all()]
+        assert len(tops) == 2, part
+        assert tops[0] == tops[1], part
+    cut = """() => [...document.querySelectorAll(".agl-compare button, .agl-compare select, .agl-say")].filter((e) => {
+      if (!e.checkVisibility() || e.closest(".agl-differences, .agl-rule")) return false;
+      const box = e.getBoundingClientRect(), clip = e.scrollHeight > e.clientHeight + 1 || e.scrollWidth > e.clientWidth + 1;
+      return clip || box.left < 0 || box.right > 592 || box.bottom > 579;
+    }).map((e) => [e.className, e.textContent])"""
+    for position in range(len(pair.pairs)):
+        page.locator(".agl-compare > .agl > .agl-controls .agl-range").fill(str(position))
+        assert page.evaluate(cut) == [], position

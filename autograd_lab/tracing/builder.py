@@ -768,7 +768,12 @@ class Builder:
         if v is None:
             v = self.value_ids[key] = len(self.values)
             self.values.append(value)
+        v = self._reference(v)
         seen[id(data)] = data, v
+        return v
+
+    def _reference(self, v: int) -> int:
+        """What refers to a value that was met for the first time; an equal one may have the same number."""
         return v
 
     def _where(self, place) -> tuple[list[int] | None, str]:
@@ -846,6 +851,26 @@ def results_last(root: Any) -> list[Any]:
 def name_of(dtype: Any) -> str:
     """`dtype.name`, which NumPy builds anew each time."""
     return str(dtype.name)
+
+
+class Slot(int):
+    """The number of a value in a trace, which tells it from other values that are equal by chance.
+
+    `slot` counts the values as they are met: a run that takes the same path with other numbers has the same ones.
+    """
+
+    slot: int
+
+
+class OfRuns(Builder):
+    """For runs that will be compared with others: refers to each value by a `Slot`."""
+
+    slots = 0
+
+    def _reference(self, v: int) -> Slot:
+        found = Slot(v)
+        found.slot, self.slots = self.slots, self.slots + 1
+        return found
 
 
 def encode(data) -> Record:

@@ -7,6 +7,7 @@ A sentence is a template and its parts, so that a trace of thousands of events c
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 from .rules import Term, describe, is_number, names_of, operands, scalar, terms
 from .trace import Record, Trace
@@ -62,14 +63,7 @@ class Narrator:
             tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
-        self.versions: dict[tuple[int, int], int] = {}  # what in-place writes left in a tensor
-        for event in trace.events:
-            if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
-                continue
-            if event.get("v") is not None:
-                self.versions[event["t"], event["version"]] = event["v"]
-                if event.get("base") is not None:
-                    self.versions[event["base"][0], event["version"]] = event["base"][1]
+        self.versions = _written(trace)
         self._terms: dict[int, list[Term]] = {}
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
@@ -90,6 +84,13 @@ class Narrator:
                 current = self.filled.setdefault(event["p"], set())
             elif event["k"] == "accumulate":
                 current.add(event["t"])
+
+    def on(self, trace: Trace) -> Narrator:
+        """The sentences of another run, which took the same path with other numbers."""
+        found = copy(self)
+        found.trace, found._terms, found._described = trace, {}, {}
+        found.versions = _written(trace)
+        return found
 
     def phrase(self, k: int) -> Phrase:
         """Template and parts of the sentence for step `k`."""
@@ -557,6 +558,19 @@ class Narrator:
         t = node["inputs"][1 - term.operand]
         tensor, value = self.trace.tensors[t], self._tensor_value(t)
         return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
+
+
+def _written(trace: Trace) -> dict[tuple[int, int], int]:
+    """{(tensor, version): the value that a write in place left}."""
+    found: dict[tuple[int, int], int] = {}
+    for event in trace.events:
+        if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
+            continue
+        if event.get("v") is not None:
+            found[event["t"], event["version"]] = event["v"]
+            if event.get("base") is not None:
+                found[event["base"][0], event["version"]] = event["base"][1]
+    return found
 
 
 def _used_up(node: Record) -> bool:

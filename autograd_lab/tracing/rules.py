@@ -13,6 +13,7 @@ import math
 import re
 from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, count
@@ -101,15 +102,30 @@ class Names:
                     makers.setdefault(t, f"result of {_plain_name(event['op'])}")
         for t, name in enumerate(self.tensors):
             if not name:
-                value = (
-                    trace.values[trace.tensors[t]["value"]] if trace.tensors[t]["value"] is not None else None
-                )
-                single = scalar(value) if not trace.tensors[t]["requires_grad"] and t not in makers else None
-                self.tensors[t] = (
-                    number(single) if single is not None else makers.get(t, "tensor without a name")
+                plain = not trace.tensors[t]["requires_grad"] and t not in makers
+                self.tensors[t] = (plain and self._own_number(t, trace)) or makers.get(
+                    t, "tensor without a name"
                 )
         self.calls: dict[int, _Shown] = {}
         self._follow()
+
+    def hold_for(self, trace: Trace) -> bool:
+        """Whether they are the names in the trace of another run, which took the same path with other numbers; it is given them, if so."""
+        for t, (tensor, label) in enumerate(zip(trace.tensors, self.tensors, strict=True)):
+            if not tensor["name"] and label == self._own_number(t, self.trace) != self._own_number(t, trace):
+                return False
+        found = copy(self)
+        found.trace, found.calls = trace, {n: shown.on(trace) for n, shown in self.calls.items()}
+        found._follow()
+        vars(trace)["_names"] = found
+        return True
+
+    @staticmethod
+    def _own_number(t: int, trace: Trace) -> str:
+        """A tensor without a name called by its number, "" if it is none."""
+        v = trace.tensors[t]["value"]
+        single = None if v is None else scalar(trace.values[v])
+        return "" if single is None else number(single)
 
     def of(self, n: int) -> _Shown:
         """The texts of node `n` as shown; computed once."""
@@ -413,6 +429,14 @@ class _Shown:
             if isinstance(i, int) and self.places.get(i) is not None
         }
         self.names = self._names(ins, outs)
+        self._texts: dict[tuple[str, int], str] = {}
+        self._reads = [(letter, t, self._is_result(letter)) for letter, t in self.tensors.items()]
+
+    def on(self, trace: Trace) -> _Shown:
+        """The texts of this node in the trace of another run of the same path."""
+        found = copy(self)
+        found.trace, found.node = trace, trace.nodes[self.n]
+        return found
 
     def _is_result(self, letter: str) -> bool:
         return (letter[0] == "y" and (len(letter) == 1 or letter[1:].isdigit())) or letter in self.results
@@ -453,6 +477,14 @@ class _Shown:
 
     def text(self, part: str, i: int, names: Mapping[str, str] = {}) -> str:
         """A formula of `maths` or `sends` in the user's names, followed by the definitions it needs."""
+        if names:
+            return self._text(part, i, names)
+        found = self._texts.get((part, i))
+        if found is None:
+            found = self._texts[part, i] = self._text(part, i, names)
+        return found
+
+    def _text(self, part: str, i: int, names: Mapping[str, str]) -> str:
         formula = getattr(self.call, part)[i][1]
         if isinstance(formula, str):
             return formula
@@ -475,12 +507,12 @@ class _Shown:
     def values(self, incoming: list[int | None]) -> dict[str, float]:
         """The scalars among what the letters stand for, rounded to four digits."""
         seen, found = names_of(self.trace), {}
-        for letter, t in self.tensors.items():
+        for letter, t, is_result in self._reads:
             v = self.trace.tensors[t]["value"]
-            if self.written_into and self._is_result(letter):
-                v = seen.after.get(self.n)
-            elif not self._is_result(letter):
+            if not is_result:
                 v = seen.then.get((self.n, t), v)
+            elif self.written_into:
+                v = seen.after.get(self.n)
             found[letter] = _scalar_at(self.trace, v)
         for k, v in enumerate(incoming):
             found[f"g{k}"] = _scalar_at(self.trace, v)
@@ -687,10 +719,13 @@ def is_number(tensor: Record) -> bool:
 
     A parameter may be called "0" or "0.weight" as well, after its place in a module.
     """
-    if tensor["requires_grad"] or tensor["shape"]:
-        return False
+    return not (tensor["requires_grad"] or tensor["shape"]) and _reads_as_number(tensor["name"])
+
+
+@lru_cache(4096)
+def _reads_as_number(name: str) -> bool:
     try:
-        float(tensor["name"])
+        float(name)
     except ValueError:
         return False
     return True

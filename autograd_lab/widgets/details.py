@@ -37,6 +37,9 @@ class Film(Protocol):
     def value(self, v: int | None) -> int:
         """A value's number in the film, -1 for none."""
 
+    def same(self, a: int | None, b: int | None) -> bool:
+        """Whether two values are equal."""
+
 
 def details(film: Film) -> Record:
     """The lists above, for one film; values are added to its table."""
@@ -103,15 +106,16 @@ def details(film: Film) -> Record:
             for one in held.get(e["n"], []):
                 one[4] = k
         elif kind == "hook":
-            before, after = ([value(v) for v in e.get(key) or []] for key in ("before", "after"))
+            before, after = (e.get(key) or [] for key in ("before", "after"))
+            shown = [[value(v) for v in part] for part in (before, after)]
             on = trace.hooked(e)
-            found["hooks"].append([k, e["n"], e["stage"], before, after, -1 if on is None else on])
-            if e["stage"] in ("tensor", "pre", "shared") and before != after:
+            found["hooks"].append([k, e["n"], e["stage"], *shown, -1 if on is None else on])
+            if e["stage"] in ("tensor", "pre", "shared"):
                 first = e.get("slot", 0)  # of those that may change one gradient only
                 found["adjoints"] += [
-                    [k, e["n"], first + i, -2, v]
+                    [k, e["n"], first + i, -2, shown[1][i]]
                     for i, v in enumerate(after)
-                    if i >= len(before) or before[i] != v
+                    if i >= len(before) or not film.same(before[i], v)
                 ]
         elif kind == "seed":
             found["adjoints"].append([k, e["n"], e.get("slot", 0), value(e["v"]), value(e["v"])])
@@ -119,7 +123,17 @@ def details(film: Film) -> Record:
             found["adjoints"].append([k, e["to"], e.get("slot", 0), value(e["v"]), value(e["sum"])])
         elif kind == "error" and e["n"] is not None:
             found["failures"] += _failure(film, k, e["n"], family, version, written, freed)
-    jacobians = [
+    return {
+        **found,
+        "advice": _advice(trace),
+        "marks": [[*place, reason] for place, reason in marks.items()],
+        "jacobians": jacobians(trace),
+    }
+
+
+def jacobians(trace: Trace) -> list[list[Any]]:
+    """The first of the lists above."""
+    return [
         [
             n,
             j["operand"],
@@ -132,12 +146,6 @@ def details(film: Film) -> Record:
         for n, node in enumerate(trace.nodes)
         for j in node.get("jacobian") or []
     ]
-    return {
-        **found,
-        "advice": _advice(trace),
-        "marks": [[*place, reason] for place, reason in marks.items()],
-        "jacobians": jacobians,
-    }
 
 
 def _advice(trace: Trace) -> list[list[Any]]:

@@ -38,14 +38,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from math import ceil, floor, inf, isfinite, log10, prod
 from typing import Any
 
 from autograd_lab.torchlike.autograd import collector
 from autograd_lab.tracing import rules
+from autograd_lab.tracing.builder import Slot
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.scopes import SEPARATOR, common
 from autograd_lab.tracing.state import State
@@ -53,6 +55,7 @@ from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
 
 from . import engine_source
+from .again import refilled, same_path
 from .costs import costs
 from .curves import curves, trained, turns
 from .details import details
@@ -74,6 +77,7 @@ CAPTIONS = {
     "detach": "detached", "data": ".data",
 }  # fmt: skip
 _LONG = 24  # more letters than this are too many for four digits of each number
+_BOXES = 4  # most tensors of a unit that have one
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 _SHOWN_BESIDE = 4  # and of the variables beside the engine's source
 
@@ -95,8 +99,8 @@ def drawn_name(name: str) -> str:
 class Table:
     """Stores equal items once, by number."""
 
-    def __init__(self) -> None:
-        self.items: list[Any] = []
+    def __init__(self, items: Iterable[Any] = ()) -> None:
+        self.items: list[Any] = list(items)
         self._index: dict[Any, int] = {}
 
     def add(self, item: Any, key: Any = None) -> int:
@@ -115,10 +119,14 @@ class Table:
 
 
 class Numbers:
-    """The numbers that a film's tables gave, place by place. The film of another run gives them again, so that the two differ little."""
+    """The numbers that a film's tables gave, place by place. The film of another run gives them again, so that the two differ little.
+
+    Where the run took the path of the one before, its film is that one's with other numbers put in.
+    """
 
     def __init__(self) -> None:
         self.tables: dict[str, Noted] = {}
+        self.last: Film | None = None  # that was made as a whole
 
     def table(self, name: str) -> Table:
         """The table of a film: of the first it is noted what it gives, the others give the same as far as they can."""
@@ -195,6 +203,13 @@ class Unit:
     since: int
     until: int = 1 << 30  # the last step before its tensor was written in place and got a box elsewhere
     scope: str | None = None  # for a tensor without a node: where it was made; None for leaves
+    fed: bool = False  # whether lines end at the top of its boxes
+
+
+@dataclass
+class Sizes:
+    """Of a unit, for all that it ever says."""
+
     left: float = 0  # its extent from its anchor, the right edge of its last box
     right: float = 0
     height: float = 0
@@ -251,7 +266,7 @@ class Film:
         self.edge_lines: dict[tuple[int, int], list[int]] = {}
         self.panels: dict[int, list[int]] = {}
         self.cut: dict[int, str] = {}  # tensors computed or copied without history, and why
-        self._value_ids: dict[int, int] = {}
+        self.places: dict[int, int] = {}  # a value of the trace, or its slot -> its number here
         self._sizes: dict[int, float] = {}  # of each value the largest of its numbers
         self._joined: set[int] = set()  # nodes whose edges are drawn
         self.passes: list[Pass] = []
@@ -260,6 +275,13 @@ class Film:
         self.recorded = {node.get("made_in") for node in trace.nodes}  # passes that make a graph themselves
         self.plain = {e["p"] for e in trace.events if e["k"] == "backward" and e.get("create_graph") is False}
         self._walked: set[int] = set()  # and nodes looked at for such as are not
+        # What another run of the same path says otherwise (see again.py):
+        self.fixed: set[int] = set()  # strings that no number of the program is in
+        self.labels: list[tuple[int, list[tuple[int, int]]]] = []  # a string, and the values that it shows
+        self.sent: list[tuple[Any, ...]] = []  # strings of terms, and what `terms` makes them of
+        self.compared: list[tuple[int, int, bool]] = []  # slots, and whether they held the same
+        self.doc: Record = {}
+        self.apart = any(type(tensor["value"]) is Slot for tensor in trace.tensors)
         self.marks = Marks(self)
         self.phase: list[Any] = [0, "forward", 0]
 
@@ -345,9 +367,17 @@ class Film:
         doc |= self._geometry() | {"details": details(self)}
         if engine is not None:
             engine.put(doc, trace)
-        doc |= self._magnitudes(doc)
+        doc |= self.magnitudes(doc)
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
+        self.doc = doc
         return doc
+
+    def on(self, trace: Trace) -> Film:
+        """The film of another run of the same path, whose values and strings are still this one's."""
+        film = copy(self)
+        film.trace, film.narrator, film._sizes = trace, self.narrator.on(trace), {}
+        film.values, film.strings = Table(self.values.items), Table(self.strings.items)
+        return film
 
     # Words and numbers.
 
@@ -358,28 +388,38 @@ class Film:
     def _say(self, k: int) -> list[int]:
         return [self.strings.add(part) for part in self.narrator.phrase(k)]
 
+    def word(self, text: str) -> int:
+        """The number of a string that no number of the program is in."""
+        number = self.strings.add(text)
+        self.fixed.add(number)
+        return number
+
     def held(self, name: str, x: Any) -> Any:
         """What a variable of the engine's holds, with the film's numbers for values and words."""
         if isinstance(x, str | bool):
-            return self.strings.add(str(x))
+            return self.word(str(x))
         return self.value(x) if name in engine_source.VALUES and x is not None else x
 
     def value(self, v: int | None) -> int:
         """A value's number in the film, -1 for none: a string for a scalar, otherwise shape, numbers and range."""
         if v is None:
             return -1
-        known = self._value_ids.get(v)
+        slot = v.slot if type(v) is Slot else v
+        known = self.places.get(slot)
         if known is None:
-            known = self._value_ids[v] = self._new_value(v)
+            item, text = self.item(v)
+            known = self.places[slot] = self.values.add(item, ("slot", slot) if type(v) is Slot else text)
+            self.count(known, v)
         else:
             self.values.again(known)
         return known
 
-    def _new_value(self, v: int) -> int:
+    def item(self, v: int) -> tuple[Any, str]:
+        """What the film has of a value of the trace, and a text that differs where it does."""
         record = self.trace.values[v]
         single = rules.scalar(record)
         if single is not None:
-            return self._counted(self.values.add(rules.number(single)), record)
+            return (text := rules.number(single)), text
         data = record.get("data", record.get("corner"))
         item = {
             "shape": record["shape"],
@@ -389,15 +429,21 @@ class Film:
         }
         if "data" not in record:
             item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
-        return self._counted(self.values.add(item, repr(item)), record)
+        return item, repr(item)
 
-    def _counted(self, number: int, record: Record) -> int:
+    def same(self, a: int | None, b: int | None) -> bool:
+        """Whether two values of the trace are equal."""
+        if type(a) is Slot and type(b) is Slot:
+            self.compared.append((a.slot, b.slot, a == b))
+        return a == b
+
+    def count(self, number: int, v: int) -> None:
+        """Note how large a value is, which has this number here."""
         if number not in self._sizes:
-            self._sizes[number] = largest(record)
-        return number
+            self._sizes[number] = largest(self.trace.values[v])
 
-    def _magnitudes(self, doc: Record) -> Record:
-        """How large each value is, on a scale with room for all gradients that were sent."""
+    def magnitudes(self, doc: Record) -> Record:
+        """The levels and the scale: how large each value is, on a scale with room for all gradients that were sent."""
         timelines = [line["tl"] for line in doc["backward"]]
         sent = {v for tl in timelines for s in tl[1::2] for v in self.states.items[s][1:]}
         sent |= {
@@ -424,7 +470,7 @@ class Film:
         pairs = list(pairs)
         texts = [
             f"{brief_at(self.values.items, v)} \N{RIGHTWARDS ARROW} {brief_at(self.values.items, after)}"
-            if after != v
+            if after != v and (min(v, after) < 0 or self.values.items[v] != self.values.items[after])
             else brief_at(self.values.items, v)
             for v, after in pairs
         ]
@@ -609,18 +655,28 @@ class Film:
             entry = {"saved": int(not node.freed)}
             if node.incoming is not None:
                 entry["g"] = [self.value(v) for v in node.incoming]
-            if e["k"] == "vjp":
-                entry["out"] = [self._term(term) for term in self.narrator.terms(e)]
-            elif node.outgoing is not None:
-                found = rules.terms(self.trace, n, node.incoming or [], node.outgoing)
-                entry["out"] = [self._term(term) for term in found]
+            if node.outgoing is not None:
+                made = k if e["k"] == "vjp" else 0
+                came, sent = list(node.incoming or ()), list(node.outgoing)
+                entry["out"] = [
+                    self._term(term, (k, i))
+                    for i, term in enumerate(self.terms(n, e if made else None, came, sent))
+                ]
+                self.sent.append(([numbers for *_, numbers, _ in entry["out"]], n, made, came, sent))
         if e["k"] == "error":
-            entry["error"] = self.strings.add(f"{e['type']}: {e['message']}")
+            entry["error"] = self.word(f"{e['type']}: {e['message']}")
         _keep(line, k, self.states.add(entry, repr(entry)))
 
-    def _term(self, term: rules.Term) -> list[int]:
-        words = (self.strings.add(text) for text in (term.to, term.rule, term.numbers))
-        return [term.operand, *words, self.value(term.value)]
+    def terms(
+        self, n: int, e: Record | None, came: list[int | None], sent: list[int | None]
+    ) -> list[rules.Term]:
+        """What a node sends, at its event "vjp" if that is given."""
+        return self.narrator.terms(e) if e else rules.terms(self.trace, n, came, sent)
+
+    def _term(self, term: rules.Term, place: tuple[int, int]) -> list[int]:
+        own = ("numbers", *place) if type(term.value) is Slot else None
+        numbers = self.strings.add(term.numbers, own)
+        return [term.operand, self.word(term.to), self.word(term.rule), numbers, self.value(term.value)]
 
     def _subject(self, e: Record) -> int:
         """The tensor of an event, if it has one."""
@@ -733,9 +789,11 @@ class Film:
     # The groups, the sizes of units, and their edges; scene.py places them.
 
     def _geometry(self) -> Record:
-        fed = {line.target for line in self.forward}
-        for i, unit in enumerate(self.units):
-            self._measure(unit, i in fed)
+        for line in self.forward:
+            self.units[line.target].fed = True
+        sizes = [self.sizes(unit) for unit in self.units]
+        for unit in self.units:
+            unit.tensors = unit.tensors[:_BOXES]
         ignored = {(line.source, line.source_box) for line in self.forward if self._is_ignored(line)}
         paths = self._paths([*self.forward, *self.backward])
         for one in self.passes:
@@ -763,17 +821,13 @@ class Film:
         }
         units = [
             {
-                "size": [round(unit.left), round(unit.right), round(unit.height)],
-                "boxes": [[t, *map(round, box)] for t, box in zip(unit.tensors, unit.boxes, strict=True)],
+                **sizes[i],
                 "node": -1 if unit.node is None else unit.node,
-                "shape": [round(x) for x in unit.shape],
-                "heap": [round(x) for x in unit.heap],
-                "seed": [round(x) for x in unit.seed],
                 "off": int(self._is_off(unit, reached)),
                 "ignored": [box for box in range(len(unit.tensors)) if (i, box) in ignored],
                 "since": unit.since,
                 "until": min(unit.until, len(self.trace)),
-                "fed": int(i in fed),
+                "fed": int(unit.fed),
                 "why": self._why(unit),
                 "hooks": [self._hooked_box(t, i) for t in unit.tensors],
                 "group": group_of[i],
@@ -797,7 +851,7 @@ class Film:
             timeline = self.edge_lines.get((line.node, line.operand), [])
             backward.append({
                 "n": line.node, "i": line.operand, "u": line.source, "v": line.target,
-                "w": round(self._pill_width(timeline)), "tl": timeline,
+                "w": self.pill_width(timeline), "tl": timeline,
             })  # fmt: skip
         return {
             "units": units,
@@ -872,65 +926,76 @@ class Film:
                     made = unit.node is not None and self.trace.nodes[unit.node].get("made_in")
                     paths[i] = SEPARATOR.join(filter(None, (turn, BACKWARD if made else "forward", rest)))
 
-    def _measure(self, unit: Unit, fed: bool) -> None:
-        """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""
+    def sizes(self, unit: Unit) -> Record:
+        """Places and sizes within a unit, as the document has them."""
+        found = self._measured(unit)
+        return {
+            "size": [round(found.left), round(found.right), round(found.height)],
+            "boxes": [[t, *map(round, box)] for t, box in zip(unit.tensors, found.boxes, strict=False)],
+            "shape": [round(x) for x in found.shape],
+            "heap": [round(x) for x in found.heap],
+            "seed": [round(x) for x in found.seed],
+        }
+
+    def _measured(self, unit: Unit) -> Sizes:
+        """Its boxes from left to right, then its node."""
+        found = Sizes()
         if unit.node is None and not unit.tensors:
-            return  # a pass: its group is drawn
+            return found  # a pass: its group is drawn
         x, gap = 0.0, 12.0
         leaf = any(self.trace.tensors[t]["leaf"] for t in unit.tensors)
         accumulates = unit.node is not None and self.trace.nodes[unit.node]["kind"] == "accumulate"
-        for t in unit.tensors[:4]:
+        for t in unit.tensors[:_BOXES]:
             w, h = self._box_size(t)
             last = at(self.tensor_lines.get(t, []), unit.until)
-            if fed and last is not None and (version := self.states.items[last][1]):
+            if unit.fed and last is not None and (version := self.states.items[last][1]):
                 x += text_width(f"version {version}", 10.9) + 7  # on its left, clear of those lines
-            unit.boxes.append([x, -h / 2, w, h])
-            unit.height = max(unit.height, h)
+            found.boxes.append([x, -h / 2, w, h])
+            found.height = max(found.height, h)
             x += w + gap
-        unit.tensors = unit.tensors[:4]
         if unit.node is not None:
             if accumulates:
                 caption = text_width("AccumulateGrad", 9.5)
                 rx, ry = float(DIAMOND), float(DIAMOND)
-                x += max(0.0, caption / 2 - rx - 4) if unit.boxes else caption / 2 - rx
-                unit.shape = [x + rx, 4, rx, ry]
-                beside = self._beside(unit, x + 2 * rx, 0.0)
+                x += max(0.0, caption / 2 - rx - 4) if found.boxes else caption / 2 - rx
+                found.shape = [x + rx, 4, rx, ry]
+                beside = self._beside(unit.node, found, x + 2 * rx, 0.0)
                 x = max(x + rx + max(rx + 46, caption / 2), beside)  # 46: the badge beside it
-                unit.height = max(unit.height, 2 * ry)
+                found.height = max(found.height, 2 * ry)
             else:
                 rx = round((text_width(self.narrator.nodes[unit.node], 12) / 2 + 9) / 0.93)
-                unit.shape = [x + rx, 0, rx, NODE_RY]
-                x = self._beside(unit, x + 2 * rx, 3.0)
+                found.shape = [x + rx, 0, rx, NODE_RY]
+                x = self._beside(unit.node, found, x + 2 * rx, 3.0)
                 dead = None in self.trace.nodes[unit.node]["edges"]
-                unit.height = max(unit.height, 2.0 * (NODE_RY + 8 if dead else NODE_RY))  # 8: a stop sign
+                found.height = max(found.height, 2.0 * (NODE_RY + 8 if dead else NODE_RY))  # 8: a stop sign
         else:
             x -= gap
             if self._why(unit):
                 x += 56
         if leaf or accumulates:
-            unit.height += 14  # a caption above
+            found.height += 14  # a caption above
         shift = 7 if leaf or accumulates else 0
-        if unit.boxes:
-            anchor = unit.boxes[-1][0] + unit.boxes[-1][2]
+        if found.boxes:
+            anchor = found.boxes[-1][0] + found.boxes[-1][2]
         else:  # as if there were a box before it
-            anchor = unit.shape[0] - unit.shape[2] - gap
-        unit.left, unit.right = anchor, x - anchor
-        for box in unit.boxes:
+            anchor = found.shape[0] - found.shape[2] - gap
+        found.left, found.right = anchor, x - anchor
+        for box in found.boxes:
             box[0] -= anchor
             box[1] += shift
-        for part in (unit.shape, unit.heap, unit.seed):
+        for part in (found.shape, found.heap, found.seed):
             if part:
                 part[0] -= anchor
                 part[1] += shift
+        return found
 
-    def _beside(self, unit: Unit, x: float, down: float) -> float:
+    def _beside(self, n: int, found: Sizes, x: float, down: float) -> float:
         """Place the labels to the right of a node that ends at `x`: what lies there, and what a pass starts with."""
-        assert unit.node is not None
-        if w := self._label_width(self.marks.heaps.get(unit.node, [])):
-            unit.heap = [x + 6 + w / 2, down, w]
+        if w := self._label_width(self.marks.heaps.get(n, [])):
+            found.heap = [x + 6 + w / 2, down, w]
             x += 6 + w + 24  # the word beside it
-        if w := self._label_width(self.marks.seeds.get(unit.node, [])):
-            unit.seed = [x + 26 + w / 2, down, w]
+        if w := self._label_width(self.marks.seeds.get(n, [])):
+            found.seed = [x + 26 + w / 2, down, w]
             x += 26 + w
         return x
 
@@ -950,12 +1015,13 @@ class Film:
             w = max(w, text_width(".grad ") + max(self.room(grad) for grad in grads) + 18)
         return float(round(max(w, 58))), h
 
-    def _pill_width(self, timeline: list[int]) -> float:
+    def pill_width(self, timeline: list[int]) -> int:
+        """The room for the label on a line with this timeline."""
         sent = [self.states.items[s] for s in timeline[1::2]]
         labels = [
             self.label([(v, after if after >= 0 else v)]) for status, v, after in sent if status == "sent"
         ]
-        return max((self._room(text, v, 11, True) + 14 for text, v in labels), default=0.0)
+        return round(max((self._room(text, v, 11, True) + 14 for text, v in labels), default=0.0))
 
 
 class Marks:
@@ -1005,7 +1071,7 @@ class Marks:
     def _hook(self, state: State, e: Record, k: int) -> None:
         n, film = e["n"], self.film
         for i, (before, after) in enumerate(zip(e.get("before") or [], e["after"], strict=False)):
-            if before == after:
+            if film.same(before, after):
                 continue
             slot = i + e.get("slot", 0)
             if e["stage"] == "post":
@@ -1048,9 +1114,12 @@ class Marks:
         self._show(self.heaps, n, k, [(self._before.get((n, slot), v), v) for slot, v in enumerate(values)])
 
     def _show(self, lines: dict[int, list[int]], n: int, k: int, pairs: list[tuple[int, int]]) -> None:
-        text, strip = self.film.label(pairs)
-        state = [self.film.strings.add(text), strip, *(v for pair in pairs for v in pair if v >= 0)]
-        _keep(lines.setdefault(n, []), k, self.film.states.add(state, ("label", *state)))
+        film = self.film
+        text, strip = film.label(pairs)
+        own = ("label", *chain.from_iterable(pairs)) if film.apart else None
+        state = [film.strings.add(text, own), strip, *(v for pair in pairs for v in pair if v >= 0)]
+        film.labels.append((state[0], pairs))
+        _keep(lines.setdefault(n, []), k, film.states.add(state, ("label", *state)))
 
 
 class EngineLines:
@@ -1074,7 +1143,7 @@ class EngineLines:
         assert e is not None
         mark, sentence = next(self.tellers)
         if mark != e["k"] or sentence:
-            self.told[k] = [film.strings.add(text) if text else -1 for text in (mark, sentence)]
+            self.told[k] = [film.word(text) if text else -1 for text in (mark, sentence)]
         if mark in engine_source.BY_MARK:
             held = engine_source.BY_MARK[mark](state.trace, e)
             self.made[k] = [film.held(name, x) for name, x in held.items()]
@@ -1180,7 +1249,14 @@ def film(trace: Trace, most: int | None = None, numbers: Numbers | None = None) 
     numbers   of another run of the same program, or new: then it is noted there how this one counts
     """
     with collector.paused():
-        return Film(trace, most, numbers).document()
+        if numbers is not None and (last := numbers.last) is not None:
+            slots = same_path(last.trace, trace)
+            if slots is not None and (found := refilled(last, trace, slots)) is not None:
+                return found
+        made = Film(trace, most, numbers)
+        if numbers is not None:
+            numbers.last = made
+        return made.document()
 
 
 def _keep(timeline: list[Any], k: int, state: Any) -> None:

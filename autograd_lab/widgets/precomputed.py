@@ -47,7 +47,7 @@ def precomputed(
     before, leaves = run.now, run.leaves
     begun = time.process_time(), time.perf_counter()
     try:
-        if 3 * len(encode(shown)) > room:  # eleven runs of a film take about so much
+        if 2 * len(encode(shown)) > room:  # eleven runs of a film take about so much
             return "", {}, large
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a function that would say it all 41 times

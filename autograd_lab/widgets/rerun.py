@@ -1,7 +1,8 @@
 """Changing an input and running the graph again: `lab.step(fn, *inputs)` keeps the function and its inputs (runs.py).
 
 The page asks by writing `_edit`: {"n": a number of its own, "name", "text": what was typed}, or "reset"; of a slider also "k": the step
-on screen, and "more": whether it goes on; "h": the size of a nudge, if `nudge` is wanted too. `_edit_answer` is {"n", "error", "nudge"}.
+on screen, and "more": whether it goes on; "h": the size of a nudge, if `nudge` is wanted too. A slider in Jupyter sends this as {"edit": ..},
+a message of its own: a state would wait until the kernel has become idle. `_edit_answer` is {"n", "error", "nudge"}.
 """
 
 from __future__ import annotations
@@ -173,9 +174,15 @@ class Rerun(traitlets.HasTraits):
     @traitlets.observe("_edit")
     def _on_edit(self, change: Record) -> None:
         """A field in the browser was committed."""
-        asked = change["new"]
-        if not asked:
-            return
+        if change["new"]:
+            self._answer(change["new"])
+
+    def _told(self, _: Any, content: Any, __: Any) -> None:
+        """A message came from the page."""
+        if isinstance(content, dict) and isinstance(asked := content.get("edit"), dict):
+            self._answer(asked)
+
+    def _answer(self, asked: Record) -> None:
         answer: Record = {"n": asked["n"], "error": ""}
         with self.hold_sync(), collector.paused():  # once at the end, not after each part, and all is alive
             try:

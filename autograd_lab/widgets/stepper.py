@@ -91,6 +91,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         super().__init__(
             position=position, _can_measure=run is not None, **shown, **{"level": levels.now(), **traits}
         )
+        self.on_msg(self._told)
         if first is None:
             self._open_quiz(predict, mode)
             if run is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from labserver import Notebook, eventually
@@ -134,4 +135,57 @@ s"""
     stage.get_by_role("button", name="Reset inputs").click()
     expect(slider).to_have_attribute("aria-valuetext", "c = 2")
     expect(page.locator(".jp-OutputArea-output").first).not_to_contain_text("Traceback")
+    notebook.close()
+
+
+TRUE = """import autograd_lab as torch
+from autograd_lab import lab
+def f(x):
+    y = x * x
+    if x > 2:
+        x.detach() + 1
+    return y * 1
+s = lab.step(f, torch.tensor(1.0, requires_grad=True, dtype=torch.float64)).last()
+s"""
+
+WATCH = """(stage) => {
+  const text = (what) => stage.querySelector(what).textContent, cell = (i) => stage.querySelectorAll(".agl-leaves tbody td")[i].textContent;
+  window.seen = new Set();
+  const look = () => window.seen.add(JSON.stringify([text(".agl-slide-x > b:last-of-type"), cell(0), cell(1), text(".agl-svg .agl-val"), text(".agl-count")]));
+  new MutationObserver(look).observe(stage, { subtree: true, childList: true, characterData: true });
+  const frame = () => { look(); requestAnimationFrame(frame); };
+  frame();
+}"""
+
+
+def test_what_is_shown_while_it_is_dragged_is_one_run(browser, lab):
+    """The number beside the slider, the value of the leaf, its gradient and the picture belong together whenever one looks, on both paths."""
+    notebook = Notebook.open(browser, lab, [TRUE])
+    notebook.run()
+    stage, page = notebook.stage, notebook.page
+    slider, steps = stage.get_by_role("slider", name="Value of x"), {}
+    expect(slider).to_have_attribute("aria-valuetext", "x = 1")
+    slider.scroll_into_view_if_needed()
+    stage.evaluate(WATCH)
+    box = slider.bounding_box()
+    y, left, wide = box["y"] + box["height"] / 2, box["x"] + 8, box["width"] - 16
+    page.mouse.move(left + wide / 2, y)
+    page.mouse.down()
+    for i in range(120):
+        page.mouse.move(left + wide * (0.5 + 0.5 * abs(i % 40 - 20) / 20), y)
+        page.wait_for_timeout(15)
+    page.mouse.move(left + wide * 0.75, y)
+    page.mouse.up()
+    expect(slider).to_have_attribute("aria-valuetext", "x = 2")
+    seen = [json.loads(one) for one in page.evaluate("[...window.seen]")]
+    values = {float(number) for number, *_ in seen}
+    assert len(values) > 8
+    assert min(values) < 2 < max(values)  # both paths
+    for number, value, grad, drawn, count in seen:
+        x = float(number)
+        assert float(value.strip("\u270e")) == float(drawn) == x, seen
+        assert grad == "None" or abs(float(grad) - 2 * x) < 1e-3, (
+            seen
+        )  # the same step of a longer path comes before its end
+        assert steps.setdefault(x > 2, count.split(" / ")[1]) == count.split(" / ")[1]
     notebook.close()

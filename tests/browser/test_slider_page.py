@@ -96,7 +96,7 @@ def test_what_a_page_leaves_out_it_says(tmp_path, visit, monkeypatch, options, s
     s = lab.step(deep, leaf(0.7)).last()
     s.save_html(tmp_path / "s.html", slider=False)
     size = (tmp_path / "s.html").stat().st_size
-    room = 50_000 if "room for" in said else 40_000
+    room = 40_000 if "room for" in said else 30_000
     monkeypatch.setattr("autograd_lab.widgets.shown.MOST", size + room)
     s.save_html(tmp_path / "s.html", **options)
     assert (tmp_path / "s.html").stat().st_size < size + room

@@ -301,6 +301,31 @@ def test_the_newest_value_wins(tmp_path):
     assert left is None
 
 
+def test_a_kernel_has_the_next_question_when_it_has_answered_one(tmp_path):
+    """Two at a time, no more; of what is wanted meanwhile the newest comes next, and no answer is lost."""
+    log = in_node(tmp_path, """
+        const log = [], queue = new Newest((x) => log.push(`ask ${x}`));
+        const answered = () => { log.push("answered"); queue.answered(); };
+        queue.most = 2;
+        for (const x of [1, 2, 3, 4]) queue.want(x);
+        answered(); answered(); answered();
+        queue.want(5); queue.want(6);
+        log.push(queue.asked);
+        console.log(JSON.stringify(log));
+    """)  # fmt: skip
+    assert log == ["ask 1", "ask 2", "answered", "ask 4", "answered", "answered", "ask 5", "ask 6", 2]
+
+
+def test_a_slider_asks_by_a_message_of_its_own():
+    """It is answered as what is saved as a state is, which would wait until the kernel is idle."""
+    s = lab.step(cube, leaf(2.0))
+    s._handle_custom_msg({"edit": {"n": 7, "name": "x", "text": "3", "k": 4, "more": True}}, [])
+    assert (s._edit_answer, s.position, s.inputs["x"].item()) == ({"n": 7, "error": ""}, 4, 3)
+    for other in (None, {}, {"edit": None}, {"other": 1}, "edit"):
+        s._handle_custom_msg(other, [])
+    assert s._edit_answer["n"] == 7
+
+
 def test_stops_are_the_same_in_the_page(tmp_path):
     values = [2.0, 0.7, -5.0, 1e-3, 123.4, 3, 1e6]
     shown = in_node(tmp_path, f"""

@@ -8,24 +8,24 @@ import { decode } from "./wire.js";
 
 const NUDGES = [...Array(15).keys()].map((i) => Number(`1e${i - 15}`)); // of the nudge, from 1e-15 to 1e-1
 const CURVE = [112, 30]; // its size
+const QUICK = 120; // ms until an answer: a kernel that is so quick has the next question when it has answered one
 
-/** One question at a time: of what is wanted meanwhile only the newest is asked next. */
+/** A question at a time, or more: of what is wanted meanwhile only the newest is asked next. */
 export class Newest {
-  constructor(ask) { this.ask = ask; this.asked = false; this.next = null; }
+  constructor(ask) { Object.assign(this, { ask, most: 1, asked: 0, next: null }); }
 
   want(what) {
-    if (this.asked) { this.next = [what]; return; }
-    this.asked = true;
+    if (this.asked >= this.most) { this.next = [what]; return; }
+    this.asked++;
     this.ask(what);
   }
 
-  /** The answer is there; ask what has been wanted since. Whether anything has. */
+  /** An answer is there; ask what has been wanted since. */
   answered() {
     const { next } = this;
-    this.asked = false;
+    this.asked--;
     this.next = null;
     if (next) this.want(next[0]);
-    return Boolean(next);
   }
 }
 
@@ -59,8 +59,9 @@ export class Slider {
   constructor(model) {
     this.model = model;
     this.size = 1e-3;
-    this.chosen = null;
     this.queue = new Newest((what) => this.ask(what));
+    this.waiting = new Map(); // number of a question -> its text, and when it was asked
+    this.n = Date.now(); // other views have others
     this.which = h("select", focusable({ "aria-label": "Input of the slider", onchange: () => { this.chosen = this.which.value; this.measured = null; this.show(); } }));
     this.name = h("b", { "aria-hidden": "true" });
     this.range = h("input", focusable({ type: "range", class: "agl-slider", min: 0, oninput: () => this.moved(true), onchange: () => this.moved(false) }));
@@ -93,8 +94,9 @@ export class Slider {
   /** Whether the page holds what a kernel would answer: itself, or behind an address. */
   get carries() { return Boolean(this.model.get("_slides") || this.model.get("_slides_at")); }
 
-  /** Bring it up to date with the inputs; what is being dragged stays under the pointer. */
+  /** Bring it up to date with the inputs, when their picture is there; what is being dragged stays under the pointer. */
   show() {
+    if (this.coming?.()) return;
     const { inputs, input, reason } = this, resting = (this.model.get("mode") ?? "watch") !== "watch";
     this.root.hidden = !input;
     this.root.toggleAttribute("data-resting", resting);
@@ -109,16 +111,11 @@ export class Slider {
     this.range.max = input.stops.count - 1;
     this.range.setAttribute("aria-label", `Value of ${input.name}`);
     this.range.disabled = this.opener.disabled = Boolean(reason);
-    const here = !this.queue.asked && !this.problem; // else the picture is, or stays, at another value
-    if (here) this.range.value = stopAt(input.stops, inner(input.text));
-    this.told(here ? inner(input.text) : valueAt(input.stops, Number(this.range.value)));
+    if (!this.queue.asked && !this.problem) this.range.value = stopAt(input.stops, inner(input.text)); // else it is ahead of the picture
+    const text = this.value.textContent = this.problem ? withNumber(input.text, valueAt(input.stops, this.range.value)) : input.text; // of the picture
+    this.range.setAttribute("aria-valuetext", `${input.name} = ${text}`);
     this.tell(reason || this.problem || this.path || (this.carries && this.model.get("_resting")) || "");
     this.measure();
-  }
-
-  told(x) {
-    const text = this.value.textContent = withNumber(this.input.text, x);
-    this.range.setAttribute("aria-valuetext", `${this.input.name} = ${text}`);
   }
 
   tell(text) { if (this.note.textContent !== text) this.note.textContent = text; }
@@ -132,31 +129,29 @@ export class Slider {
   moved(more) {
     if (!this.dragged) this.path = "";
     this.dragged = more;
-    const { input } = this, x = valueAt(input.stops, Number(this.range.value));
-    this.told(x);
-    this.queue.want({ name: input.name, text: String(x), more });
+    const { name, stops } = this.input;
+    this.queue.want({ name, text: String(valueAt(stops, this.range.value)), more });
   }
 
   open() {
     this.nudge.hidden = !this.nudge.hidden;
     this.opener.setAttribute("aria-expanded", String(!this.nudge.hidden));
     if (!this.nudge.hidden) this.queue.want({ name: this.input.name, text: this.input.text, more: false });
-    this.onresize?.();
   }
 
   // ---- asking -----------------------------------------------------------------------------------------------
 
-  async ask(what) {
-    if (this.model.get("_kernel") === false) {
-      await this.answerHere(what);
-      return;
+  ask(what) {
+    if (this.model.get("_kernel") === false) return this.answerHere(what);
+    const { model } = this, n = ++this.n, edit = { n, k: this.stage.k, ...what, ...(this.nudge.hidden ? {} : { h: this.size }) };
+    this.waiting.set(n, [what.text, Date.now()]);
+    if (model.widget_manager) model.send({ edit }); // in Jupyter a state waits until the kernel is idle
+    else {
+      model.set("_edit", edit);
+      model.save_changes();
     }
-    this.asking = what.text;
-    const n = this.waiting = (this.model.get("_edit")?.n ?? 0) + 1;
-    this.model.set("_edit", { n, k: this.stage.k, ...what, ...(this.nudge.hidden ? {} : { h: this.size }) });
-    this.model.save_changes();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { this.silent = this.waiting === n; this.show(); }, PATIENCE);
+    this.timer = setTimeout(() => { this.silent = this.waiting.has(n); this.show(); }, PATIENCE);
   }
 
   /** The answer from what the page holds: the film at the nearest stop. */
@@ -196,13 +191,14 @@ export class Slider {
   }
 
   answered({ n, error, nudge } = {}) {
-    if (n !== this.waiting) return;
-    clearTimeout(this.timer);
-    this.waiting = null;
+    const [text, asked] = this.waiting.get(n) ?? [];
+    if (!this.waiting.delete(n)) return;
+    this.queue.most = this.model.widget_manager && Date.now() - asked < QUICK ? 2 : 1;
+    if (!this.waiting.size) clearTimeout(this.timer);
     this.silent = false;
     this.problem = error && this.stays(error, this.input);
     if (nudge) this.measured = nudge;
-    if (error && this.queue.next?.[0].text === this.asking) this.queue.next = null; // it would fail once more
+    if (error && this.queue.next?.[0].text === text) this.queue.next = null; // it would fail once more
     this.queue.answered();
     this.show();
   }

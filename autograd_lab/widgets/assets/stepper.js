@@ -347,16 +347,18 @@ const FILM = ["_film", "_change"]; // what the kernel sends of it
 class Whole {
   constructor(model) { this.model = model; }
 
+  get now() { return FILM.map((name) => this.model.get(name)).join(); }
+
   /** Null if it is the one that was asked for last, or has become another meanwhile. */
   async film() {
-    const [text, change] = FILM.map((name) => this.model.get(name) ?? ""), now = () => FILM.every((name, i) => (this.model.get(name) ?? "") === [text, change][i]);
-    if (this.text === text && this.change === change) return null;
+    const { now } = this, [text, change] = FILM.map((name) => this.model.get(name));
+    if (this.was === now) return null;
     if (this.text !== text) {
       const base = await decode(text);
-      if (!now()) return null;
+      if (this.now !== now) return null;
       Object.assign(this, { base, text });
     }
-    this.change = change;
+    this.was = now;
     return change ? changed(this.base, JSON.parse(change)) : { ...this.base }; // a stage writes into its film
   }
 }
@@ -396,8 +398,10 @@ export default {
         due = null;
         const film = await whole.film();
         if (film) slider.put(film); // else it is shown, or a newer one comes
+        slider.show();
       });
     };
+    slider.coming = () => whole.now !== whole.was;
     for (const name of FILM) model.on(`change:${name}`, replace);
     return () => {
       cancelAnimationFrame(due);

@@ -285,10 +285,13 @@ def the_graph(build):
 
 @probe(points=2, hidden=True)
 def other_leaves(build):
-    "Leaves with other values and shapes"
-    leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", [1.0, -3.0]), ("b", [0.0, 4.0]))}
-    y = build(leaves["a"], leaves["b"])
-    return [graph_of(y, leaves), y.detach()]
+    "Leaves with other values and shapes, and others of the same shape; and whether all that is sent to them arrives"
+    found = []
+    for a, b in (([1.0, -3.0], [0.0, 4.0]), ([2.0, 0.5], [1.0, -1.0])):
+        leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", a), ("b", b))}
+        y = build(leaves["a"], leaves["b"])
+        found += [graph_of(y, leaves), y.detach(), unhooked(*leaves.values())]
+    return found
 
 
 @wrong(
@@ -719,8 +722,8 @@ def other_numbers_of_operands(record, which):
     known = values()
     operands = [known[name] for name in which]
     first = record("Sum", tuple(operands), 0.0)
-    second = record("Other", operands, -1.5)
-    own = first.grad_fn is None or first.grad_fn is not second.grad_fn
+    second, again = (record("Other", operands, -1.5) for _ in range(2))
+    own = first.grad_fn is None or len({id(y.grad_fn) for y in (first, second, again)}) == 3
     onward = record("Next", [second, first], 1.0)
     ends = (
         []

@@ -250,6 +250,7 @@ item(
     ],
     equivalent={
         "6: w - 3 -> 3 - w": "the square is the same",
+        "10: lr * w.grad -> w.grad.mul_(lr)": "the next turn clears it, and nobody asks for the gradient of the last",
         "5: passed over where loss is negative": "no square is negative",
     },
 )
@@ -280,7 +281,7 @@ def the_same_parameter(learn):
     "It is still the same leaf afterwards, and has moved"
     w = torch.tensor(-2.0, requires_grad=True)
     values = learn(w, 4, 0.3)
-    found = [w.is_leaf, w.requires_grad, w.item(), values[-1], torch.is_grad_enabled()]
+    found = [w.is_leaf, w.requires_grad, w.item(), values[-1], torch.is_grad_enabled(), unhooked(w)]
     there = learn(torch.tensor(3.0, requires_grad=True), 2, 0.25)
     return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item(), there]
 

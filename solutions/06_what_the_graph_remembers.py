@@ -242,6 +242,8 @@ item(
         "Use h.detach() where the next turn begins.",
     ],
     equivalent={
+        "6: h.detach() -> h.detach_()": "the history of h is not needed any more",
+        "6: torch.tanh(w * h.detach() + x) -> torch.tanh_(w * h.detach() + x)": "the sum has no other name, and its node saves nothing",
         "10: w.grad.item() -> w.grad": "a tensor with one number is taken for the number, and each turn has its own",
         "5: passed over where loss is negative": "no square is negative",
     },
@@ -275,7 +277,13 @@ def nothing_is_dragged_along(train):
     grows = bool(passes) and passes[-1] > passes[0]
     xs = [0.4, -0.3]
     found = [grows, grads, train(w, xs), len(xs), train(w, []), w.is_leaf, w.requires_grad]
-    return [*found, train(torch.tensor(0.0, requires_grad=True), [0.0, 0.5, 0.0]), train(w, [100.0])]
+    other = torch.tensor(0.0, requires_grad=True)
+    return [
+        *found,
+        *(train(other, xs) for xs in ([0.0, 0.5, 0.0], [0.2] * 6)),
+        train(w, [100.0]),
+        unhooked(w),
+    ]
 
 
 @wrong("M14",
@@ -714,6 +722,7 @@ item(
     equivalent={
         "6: ready -> buffers": "while a message lies somewhere, some node is ready",
         "10: node.rule(g) without its None": "every message is a number",
+        "15: leaf.grad = leaf.grad + g -> leaf.grad += g": "every message is a number",
     },
 )
 

@@ -275,6 +275,7 @@ item(
         "Write into the tensor itself: p -= ... What does autograd say to that, and which switch helps?",
         "Under no_grad, in place, and only where p.grad is not None.",
     ],
+    equivalent={"7: lr * p.grad -> p.grad.mul_(lr)": "the gradient is None afterwards"},
 )
 
 
@@ -323,7 +324,11 @@ def training_goes_on(step):
         ((p * torch.tensor([3.0, -1.0])).sum() - q + r.sum() * turn).pow(2).backward()
         step(parameters, 1e-3)
     fine = [r.dtype == torch.float64, bool((r * 2**40 % 1 > 0).any())]
-    return [p.detach(), q.detach(), r.detach(), len(parameters), torch.is_grad_enabled(), *fine]
+    again = [*two(), *two()]
+    for place in (0, 2):
+        step(again[place : place + 2], 0.5)
+    found = [p.detach(), q.detach(), r.detach(), len(parameters), torch.is_grad_enabled(), *fine]
+    return [*found, *(t.detach() for t in again)]
 
 
 @probe(points=1, hidden=True)
@@ -615,7 +620,9 @@ item(
         "middle.requires_grad_(False), then compute the sum as written and call backward.",
     ],
     equivalent={
-        "5: torch.tanh(middle(torch.tanh(first(x)))) -> (torch.exp(middle(torch.tanh(first(x)))) - torch.exp(-middle(torch.tanh(first(x))))) / (torch.exp(middle(torch.tanh(first(x)))) + torch.exp(-middle(torch.tanh(first(x)))))": "what comes out of middle is small, as its inputs are: between -1 and 1"
+        "5: torch.tanh(middle(torch.tanh(first(x)))) -> (torch.exp(middle(torch.tanh(first(x)))) - torch.exp(-middle(torch.tanh(first(x))))) / (torch.exp(middle(torch.tanh(first(x)))) + torch.exp(-middle(torch.tanh(first(x)))))": "what comes out of middle is small, as its inputs are: between -1 and 1",
+        "5: torch.tanh(first(x)) -> torch.tanh_(first(x))": "what a layer returns has no other name, and its node does not save it",
+        "5: torch.tanh(middle(torch.tanh(first(x)))) -> torch.tanh_(middle(torch.tanh(first(x))))": "what a layer returns has no other name, and its node does not save it",
     },
 )
 
@@ -664,11 +671,12 @@ def trained_on(backward_frozen):
     parameters = [p for layer in three for p in layer.parameters()]
     optimizer = torch.optim.SGD(parameters, lr=0.1, weight_decay=0.01)
     rows = torch.tensor([[0.5, -1.0], [0.2, 0.3], [300.0, 400.0]])
+    as_they_were = untouched(rows)
     for _ in range(2):
         optimizer.zero_grad()
         backward_frozen(*three, rows)
         optimizer.step()
-    return [p.detach() for p in parameters]
+    return [*(p.detach() for p in parameters), as_they_were()]
 
 
 @wrong("M16", "The way back through middle is cut: first gets nothing either. Leave out the layer's own parameters only.")  # fmt: skip

@@ -185,7 +185,7 @@ item("08.2", kind="number", points=2, partial=True, variant=bias)
 # ## 08.3 · Write `unbroadcast` (4 points)
 #
 # `g` is the message for a tensor **after** broadcasting. `shape` is the shape of the tensor itself. Sum `g` over
-# every dimension that broadcasting added or stretched, so that the result has exactly that shape.
+# every dimension that broadcasting added or stretched, so that the result has exactly that shape. `g` itself stays as it is.
 
 
 # %%
@@ -255,13 +255,21 @@ def deeper(unbroadcast, shape):
 
 @probe(points=1, hidden=True)
 def against_autograd(unbroadcast):
-    "The same numbers as autograd, for square tables too"
-    found = []
-    for left, right in [((3,), (3, 3)), ((3, 1), (3, 3)), ((1, 5), (4, 1)), ((1,), (1, 1, 2))]:
+    "The same numbers as autograd, for square tables too; other numbers in the same shapes; and whether each message stays as it is"
+    found, stays = [], []
+    for left, right in [
+        ((3,), (3, 3)),
+        ((3, 1), (3, 3)),
+        ((1, 5), (4, 1)),
+        ((1,), (1, 1, 2)),
+        ((3,), (3, 3)),
+    ]:
         whole = np.broadcast_shapes(left, right)
-        g = torch.tensor(np.random.default_rng(8).integers(1, 50, whole).astype("float32"))
+        g = torch.tensor(np.random.default_rng(8 + len(found)).integers(1, 50, whole).astype("float32") + 0.1)
+        as_it_was = untouched(g)
         found.extend([unbroadcast(g, left), unbroadcast(g, right)])
-    return found
+        stays.append(as_it_was())
+    return [*found, all(stays)]
 
 
 @look("The sums are left to the lab's autograd, whose work the function should do.")
@@ -374,6 +382,39 @@ def unbroadcast(g, shape):
     return g
 
 
+@wrong(
+    "",
+    "You remember an answer by its shapes. Another message may have the same shape and other numbers: sum it anew.",
+    score=3,
+)
+def unbroadcast(g, shape):
+    known = vars(unbroadcast).setdefault("known", {})
+    key = tuple(g.shape), tuple(shape)
+    if key not in known:
+        while len(g.shape) > len(shape):
+            g = g.sum(0)
+        for dim, size in enumerate(shape):
+            if size == 1:
+                g = g.sum(dim, keepdim=True)
+        known[key] = g
+    return known[key]
+
+
+@wrong(
+    "",
+    "The sums are right the first time, and then the message is no longer what it was: something is written into it. A node may have "
+    "sent the same tensor to another operand as well. Sum into a new one.",
+    score=3,
+)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g.data = g.data.sum(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            g.data = g.data.sum(dim, keepdim=True)
+    return g
+
+
 @right
 def unbroadcast(g, shape):
     return g.sum_to_size(shape)
@@ -458,7 +499,7 @@ def unbroadcast(g, shape):
 #
 # The whole batch is too large for the memory, so this function takes `size` rows at a time and lets the
 # gradients add up. The result should be the gradient of the mean squared error over **all** rows. It is too large.
-# Mend it. (The last piece may be smaller than the others.)
+# Mend it. (The last piece may be smaller than the others. Nothing changes but `w.grad`.)
 
 
 # %%
@@ -563,13 +604,24 @@ def a_smaller_last_piece(batch_gradient, size):
 
 @probe(points=0.5, hidden=True, cases=[(8,), (3,)])
 def all_at_once_and_old_gradients(batch_gradient, size):
-    "A gradient left over from before, all rows at once and in pieces; then other leaves, and errors of 0"
+    "A gradient left over from before, all rows at once and in pieces; then other leaves, and errors of 0; and whether w, x and y stay"
     w, x, y = problem(5)
+    x, y = x + 0.1, y + 0.1
     w.grad = torch.tensor([100.0, 200.0], dtype=torch.float64)
-    found = batch_gradient(w, x, y, size).clone()
+    as_they_were = untouched(w, x, y)
+    found = [batch_gradient(w, x, y, size).clone(), as_they_were()]
     _, x, y = problem(4)
     v = torch.tensor([0.25, 2.0], dtype=torch.float64, requires_grad=True)
-    return [found, batch_gradient(v, x, y, 2).clone(), batch_gradient(v, x, (x @ v).detach(), 2)]
+    return [*found, batch_gradient(v, x, y, 2).clone(), batch_gradient(v, x, (x @ v).detach(), 2)]
+
+
+@look("It pays no attention to `size`: all rows at once and without a graph, or one by one.")
+def takes_no_pieces(batch_gradient):
+    try:
+        batch_gradient(*problem(7), object())
+    except Exception:  # what is no number can be no size of a piece
+        return False
+    return True
 
 
 @wrong(
@@ -714,6 +766,36 @@ def batch_gradient(w, x, y, size):
     return w.grad
 
 
+@wrong(
+    "",
+    "The gradients are right, but w, x or y is no longer what it was. The question asks for a gradient: nothing moves, and the data stay.",
+    score=2.5,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() * (len(rows) / len(x))
+        loss.backward()
+    torch.optim.SGD([w], lr=0.1).step()
+    return w.grad
+
+
+@wrong(
+    "",
+    "The gradients are right, but w, x or y is no longer what it was. The question asks for a gradient: nothing moves, and the data stay.",
+    score=2.5,
+)
+def batch_gradient(w, x, y, size):
+    gradient = torch.zeros_like(w)
+    with torch.no_grad():
+        for start in range(0, len(x), size):
+            rows, errors = x[start : start + size], y[start : start + size]
+            errors -= rows @ w
+            gradient -= 2 * rows.T @ errors / len(x)
+    return gradient
+
+
 @right
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -768,7 +850,14 @@ def batch_gradient(w, x, y, size):
     return w.grad
 
 
-@right
+@avoiding
+def batch_gradient(w, x, y, size):
+    """All rows, without a graph."""
+    with torch.no_grad():
+        return 2 * x.T @ (x @ w - y) / len(x)
+
+
+@avoiding
 def batch_gradient(w, x, y, size):
     """The row as its own loop, one backward for each row: fewer than `size` wait at a time."""
     w.grad = None

@@ -244,7 +244,7 @@ item(
 # %% [markdown]
 # ## 09.4 · The rule of a matrix product (3 points)
 #
-# `G` is the message that arrives at `X @ W`. Return what goes to `X` and what goes to `W`.
+# `G` is the message that arrives at `X @ W`. Return what goes to `X` and what goes to `W`; all three stay as they are.
 
 
 # %%
@@ -285,8 +285,10 @@ def three_shapes(matmul_rule, n, k, m):
 
 @probe(points=1, hidden=True)
 def square(matmul_rule):
-    "Square matrices, where every product fits"
-    return list(matmul_rule(*numbers(2, (3, 3), (3, 3), (3, 3))))
+    "Square matrices, where every product fits, and then others of the same shape; and whether they stay as they are"
+    first, other = ([t + 0.1 for t in numbers(seed, (3, 3), (3, 3), (3, 3))] for seed in (2, 5))
+    as_they_were = untouched(*first, *other)
+    return [*map(torch.as_tensor, (*matmul_rule(*first), *matmul_rule(*other))), as_they_were()]
 
 
 @probe(points=1, hidden=True, cases=[(1, 5, 2), (4, 1, 3), (3, 2, 1)])
@@ -364,6 +366,30 @@ def matmul_rule(G, X, W):
     return G @ W.T, X.T @ G / len(X)
 
 
+@wrong(
+    "M24",
+    "G, X or W is no longer what it was. X and W belong to the caller, and G may be on its way to another operand as well: make new tensors.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    to_W = X.T @ G
+    X.copy_(G @ W.T)
+    return X, to_W
+
+
+@wrong(
+    "",
+    "You remember an answer by its shapes. The next call may have the same shapes and other numbers: multiply anew.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    known = vars(matmul_rule).setdefault("known", {})
+    key = G.shape, X.shape, W.shape
+    if key not in known:
+        known[key] = G @ W.T, X.T @ G
+    return known[key]
+
+
 @right
 def matmul_rule(G, X, W):
     return torch.einsum("nm,km->nk", G, W), torch.einsum("nk,nm->km", X, G)
@@ -429,7 +455,7 @@ def matmul_rule(G, X, W):
 # ## 09.5 · The Jacobian, row by row (2 points)
 #
 # `f` takes a vector to a vector. Uncover its Jacobian with one backward pass for each output. The result is a tensor with a row for each output
-# and a column for each input. `x` requires a gradient.
+# and a column for each input. `x` requires a gradient, and stays as it is (only its `.grad` may change).
 
 
 # %%
@@ -488,10 +514,47 @@ def more_outputs(jacobian):
 
 @probe(points=0.5, hidden=True)
 def an_old_gradient(jacobian):
-    "A square one, with a gradient left over from before"
+    "A square one, with a gradient left over from before; the same function at another place; and whether both places stay as they are"
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     x.grad = torch.tensor([100.0, 200.0])
-    return jacobian(lambda x: torch.stack([x[0] * x[1], x[0] ** 2 * 3]), x)
+    other = torch.tensor([-1.1, 4.3], requires_grad=True)
+    as_they_were = untouched(x, other)
+
+    def f(x):
+        return torch.stack([x[0] * x[1], x[0] ** 2 * 3])
+
+    return [jacobian(f, x), jacobian(f, other), as_they_were()]
+
+
+@shared
+def called(jacobian):
+    "The functions that run for a table of four rows, each time they do."
+    import sys
+
+    seen, before = [], sys.getprofile()
+    x = torch.tensor([2.0, 5.0], requires_grad=True)
+    sys.setprofile(
+        lambda frame, event, arg: (
+            event == "call" and seen.append((frame.f_globals.get("__name__"), frame.f_code.co_name))
+        )
+    )
+    try:
+        jacobian(lambda x: torch.stack([x[0], x[1], x[0] * x[1], x[0] * x[0]]), x)
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+@look("It leaves the table to torch.autograd.functional or torch.func, where it is ready-made.")
+def is_ready_made(jacobian):
+    ready_made = {torch.autograd.functional.__name__, torch.func.__name__}
+    return any(module in ready_made for module, _ in called(jacobian))
+
+
+@look("It asks for fewer backward passes than there are outputs.")
+def asks_for_fewer_passes(jacobian):
+    asked = {(f.__globals__["__name__"], f.__name__) for f in (torch.autograd.grad, torch.autograd.backward)}
+    return sum(one in asked for one in called(jacobian)) < 4
 
 
 @wrong(
@@ -616,9 +679,29 @@ def jacobian(f, x):
     return torch.stack(rows)
 
 
-@right
+@wrong(
+    "",
+    "You remember an answer by its function or by its shapes. At another x the same function has another Jacobian.",
+    score=1.5,
+)
+def jacobian(f, x):
+    known = vars(jacobian).setdefault("known", {})
+    if f not in known:
+        y = f(x)
+        known[f] = torch.stack([torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))])
+    return known[f]
+
+
+@avoiding
 def jacobian(f, x):
     return torch.autograd.functional.jacobian(f, x)
+
+
+@avoiding
+def jacobian(f, x):
+    """All rows in one batch."""
+    y = f(x)
+    return torch.autograd.grad(y, x, torch.eye(len(y)), is_grads_batched=True)[0]
 
 
 @right
@@ -794,9 +877,28 @@ def along_edges(answers, program):
     return {"gradient": gradient, "edges": edges}
 
 
+@shared
+def soon(answer, *arguments):
+    """What the answer gives, if it needs at most 20,000 calls of functions for it: whoever follows each path would need 2**40."""
+    import sys
+
+    calls, before = [0], sys.getprofile()
+
+    def count(frame, event, arg):
+        calls[0] += event == "call"
+        if calls[0] > 20_000:
+            raise RuntimeError("more than 20,000 calls of functions for 80 edges")
+
+    sys.setprofile(count)
+    try:
+        return answer(*arguments)
+    finally:
+        sys.setprofile(before)
+
+
 @probe(points=1, hidden=True)
 def larger_ones(answers):
-    "Random graphs in any numbering, three operands, and twelve squarings in a row"
+    "Random graphs in any numbering, three operands, and forty squarings in a row"
     import networkx
 
     rng = np.random.default_rng(5)
@@ -816,10 +918,10 @@ def larger_ones(answers):
     leaf = next(n for n, kind in graph.nodes(data="kind") if kind == "leaf")
     found += [answer(graph, len(graph) - 1, leaf) for answer in answers]
     squared = torch.tensor(1.0, requires_grad=True)
-    for _ in range(12):
+    for _ in range(40):
         squared = squared * squared
     graph = lab.graph(squared)
-    return [*found, answers[1](graph, 12, 0)]
+    return [*found, soon(answers[1], graph, 40, 0)]
 
 
 def _two(paths=None, edges=None):
@@ -921,6 +1023,9 @@ wrong("M06", "In breadth-first order a node sends when the first path has reache
       "networkx.topological_sort.", score=1)(_two(edges=lambda g, r, x: _sent(g, r, x, _breadth(g, r))))  # fmt: skip
 wrong("", "The gradient is right, but you walk down every path, and touch an edge once for each of them. Add up in a node first, and send "
       "its sum on once.", score=1)(_two(edges=_walk))  # fmt: skip
+wrong("", "The gradient and the number are right, but you follow every path to get there: forty squarings in a row have 2**40 of them. Add up in a "
+      "node first, and send its sum on once.", score=2)(
+    _two(edges=lambda g, r, x: (_two()[0](g, r, x)[0], g.number_of_edges())))  # fmt: skip
 wrong("M07", "At a node with several messages the last one replaces the others. They must be added.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[u] * d)))  # fmt: skip
 wrong("",

@@ -251,11 +251,12 @@ def behind_a_layer(softmax):
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def the_input_stays(softmax):
     "The input holds the same numbers afterwards, and backward reaches what it was made of"
-    w = torch.tensor([0.5, 2.0, -1.0, 1.0], requires_grad=True)
+    w = torch.tensor([0.5, 2.0, -1.1, 1.3], requires_grad=True)
     x = w * 1
+    as_it_was = untouched(x, w)
     s = softmax(x)
     s.sum().backward()
-    return [x, s, w.grad is None]
+    return [x, s, w.grad is None, as_it_was()]
 
 
 @wrong("M22",
@@ -406,6 +407,7 @@ item(
     ],
     equivalent={
         "6: h - 3 -> 3 - h": "the square is the same",
+        "6: h * w -> h.mul_(w)": "the first loss is there already, and no node has saved h",
         "6: ((h - 3) ** 2, h * w) -> (h * w, (h - 3) ** 2)": "the gradients are added, in any order",
     },
 )
@@ -433,10 +435,11 @@ def three_steps(learn):
 
 @probe(points=0.5, hidden=True)
 def same_leaves(learn):
-    "The parameters have moved, and are still leaves that require a gradient"
+    "The parameters have moved, and are still leaves that require a gradient; and whether all that is sent to them arrives"
     w, v = torch.tensor(1.5, requires_grad=True), torch.tensor(4.0, requires_grad=True)
     learn(w, v, 0.1)
-    return [[p.item() != old, p.is_leaf, p.requires_grad] for p, old in ((w, 1.5), (v, 4.0))]
+    found = [[p.item() != old, p.is_leaf, p.requires_grad, unhooked(p)] for p, old in ((w, 1.5), (v, 4.0))]
+    return found
 
 
 @wrong("M30",

@@ -96,6 +96,7 @@ item(
 #
 # Write the operation `log(sum(exp(x)))` for a tensor of one dimension. Its slope is `exp(x)` divided by the sum.
 # Values up to 1000 must not overflow: take the greatest element `m` out first: `log(sum(exp(x))) = m + log(sum(exp(x - m)))`.
+# `x`, the message and what you save stay as they are: backward may come through the same graph a second time.
 
 
 # %%
@@ -139,6 +140,9 @@ item(
         "What does backward need? The quotients e / e.sum(): save them with ctx.save_for_backward.",
         "backward: (p,) = ctx.saved_tensors, then return g * p",
     ],
+    equivalent={
+        "8: m + e.sum().log() -> m.add_(e.sum().log())": "m is a tensor of its own, and not needed any more"
+    },
 )
 
 
@@ -181,11 +185,16 @@ def no_overflow(op, values):
 
 @probe(points=0.5, hidden=True, rtol=1e-5)
 def two_before_one_backward(op):
-    "Applied twice, to different numbers, before backward is called"
-    x, z = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.5, -1.0, 2.0], [1.0, 3.0]))
+    "Applied twice, to different numbers, before backward is called; backward twice; and whether x and the message stay as they are"
+    x, z = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.5, -1.1, 2.3], [1.0, 3.0]))
+    message = torch.tensor(0.1, dtype=torch.float64)
+    as_they_were = untouched(x, z, message)
     y = op.apply(x) * 2 + op.apply(z) * 5
     y.backward()
-    return [y.item(), x.grad, z.grad]
+    first = op.apply(x)
+    for _ in range(2):
+        first.backward(message, retain_graph=True)
+    return [y.item(), x.grad, z.grad, as_they_were()]
 
 
 @look("backward lets the lab's autograd differentiate, instead of having a rule.")
@@ -372,6 +381,67 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
+@wrong(
+    "M24",
+    "Something that you were given is no longer what it was: `-=` and methods with an underscore write into x or g itself. "
+    "x belongs to the caller.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max().clone()
+        x -= m
+        e = x.exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@wrong(
+    "M24",
+    "The second pass through the same graph fails: the first has written into what was saved. Compute with it, and write into a new tensor.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e, e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        e, total = ctx.saved_tensors
+        e /= total
+        return g * e
+
+
+@wrong(
+    "M24",
+    "In the second pass through the same graph the gradient is another: the first has written into what was kept. Compute with it, and write into "
+    "a new tensor.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.p = e / e.sum()
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        ctx.p *= g
+        return ctx.p
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -521,7 +591,7 @@ class CrossEntropy(torch.autograd.Function):
 
 # %%
 def rule(g, p, target):
-    """The message for z. g: a number; p: (rows, classes), which must stay as it is; target: (rows,)."""
+    """The message for z. g: a number; p: (rows, classes); target: (rows,). All stay as they are."""
     ### BEGIN SOLUTION
     d = p.clone()
     d[torch.arange(len(target)), target] -= 1
@@ -542,6 +612,7 @@ item(
         "Subtract 1 there, multiply by g and divide by len(target): the loss is a mean over rows.",
     ],
     equivalent={
+        "6: g * d -> d.mul_(g)": "d is a copy, and not needed any more",
         "5: len(target) -> target.shape[-1]": "target has one dimension",
         "6: len(target) -> target.shape[-1]": "target has one dimension",
         "5: target -> p": "p has as many rows as target",
@@ -578,10 +649,13 @@ def one_row(rule):
 
 @probe(points=1, hidden=True)
 def the_saved_values_stay(rule):
-    "p holds the same numbers afterwards"
+    "p holds the same numbers afterwards; g and target as well, and nobody has written to them"
     found = ask(rule, [[0.2, 0.8], [0.7, 0.3], [1.0, 0.0]], [0, 0, 1], 1.0)
-    p, target = torch.tensor([[0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]), torch.tensor([2, 0])
-    return [*found, *(rule(torch.tensor(1.0), p, target) for _ in range(2))]
+    given = torch.tensor(1.0), torch.tensor([[0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]), torch.tensor([2, 0])
+    tenth = torch.tensor(0.1)  # which adding 1 and taking it away changes
+    as_they_were = untouched(*given, tenth)
+    rule(tenth, *given[1:])
+    return [*found, *(rule(*given) for _ in range(2)), as_they_were()]
 
 
 @look("The lab's autograd differentiates the loss, instead of the rule.")
@@ -636,6 +710,32 @@ def rule(g, p, target):
     d = p
     d[torch.arange(len(target)), target] -= 1
     return g * d / len(target)
+
+
+@wrong(
+    "M24",
+    "The message g has changed: `/=` writes into it, and it may be on its way to another node as well. Divide into a new one.",
+    score=3,
+)
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    g /= len(target)
+    return g * d
+
+
+@wrong(
+    "M24",
+    "The saved p is written to, and undone. That is noticed: what has been written to since it was saved is refused by the next backward, and "
+    "rounding is not undone. Take a clone.",
+    score=3,
+)
+def rule(g, p, target):
+    rows = torch.arange(len(target))
+    p[rows, target] -= 1
+    message = g * p / len(target)
+    p[rows, target] += 1
+    return message
 
 
 @wrong(
@@ -729,8 +829,8 @@ def rule(g, p, target):
 # %% [markdown]
 # ## 11.4 · A nan in the mask (2 points)
 #
-# `entropy` adds up `-p * log(p)`, where `p = 0` counts as 0. The value is right, but at `p = 0` the gradient is
-# `nan`. Mend it, so that the gradient is 0 there.
+# `entropy` adds up `-p * log(p)` over a tensor `p` of any shape, where `p = 0` counts as 0. The value is right, but at `p = 0` the
+# gradient is `nan`. Mend it, so that the gradient is 0 there. `p` may be used in other losses as well, and stays as it is.
 
 
 # %%
@@ -762,6 +862,7 @@ item(
         "safe = torch.where(p > 0, p, 1.0) first; then compute with safe, and choose with where as before.",
     ],
     equivalent={
+        "5: safe.log() -> safe.log_()": "safe has been negated already, and its node does not save it",
         "4: 1.0 -> 2.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
         "4: 1.0 -> 0.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
         "5: p > 0 -> p >= 0": "where p is 0, safe is 1, and so the value 0 either way",
@@ -804,11 +905,12 @@ def small_ones(entropy):
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def only_zeros(entropy):
-    "Nothing but zeros"
+    "Nothing but zeros; and another loss, whose gradient is infinite there, beside it"
     p = torch.zeros(2, 2, requires_grad=True)
+    as_it_was = untouched(p)
     y = entropy(p)
     y.backward()
-    return [y.item(), p.grad]
+    return [y.item(), p.grad, as_it_was()]
 
 
 @wrong("M26", "where hides the value of the branch not taken, not its derivative: 0 * inf is nan. Make the input of log safe.")  # fmt: skip
@@ -848,6 +950,16 @@ def entropy(p):
 def entropy(p):
     safe = torch.where(p > 0, p, 1.0).detach()
     return (-p * safe.log()).sum()
+
+
+@wrong(
+    "",
+    "A hook on p itself changes all that arrives at p, and what other losses send as well. Let no nan arise in this one.",
+    score=1.5,
+)
+def entropy(p):
+    p.register_hook(lambda g: torch.nan_to_num(g))
+    return torch.where(p > 0, -p * p.log(), 0.0).sum()
 
 
 @wrong("", "The minus sign is missing.", score=0.5)

@@ -228,6 +228,7 @@ item(
         "Of (g * v).sum(), with v constant. The first pass must be recorded.",
         "x = x.detach().requires_grad_(); g with create_graph=True; then the gradient of (g * v).sum().",
     ],
+    equivalent={"6: g * v -> g.mul_(v)": "nobody else holds g, and no node has saved it"},
 )
 
 
@@ -254,10 +255,12 @@ def x_is_left_alone(hvp):
 
 @probe(points=1, hidden=True)
 def a_matrix(hvp):
-    "x of shape (2, 3) that does not require a gradient, and stays like that; v stays as it is"
+    "x of shape (2, 3) that does not require a gradient, and stays like that, and another; v stays as it is"
     x = torch.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 4.0]])
     v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]])
-    return [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v), v]
+    as_they_were = untouched(x, v)
+    found = [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v), v]
+    return [*found, hvp(cubic, x * 2, v), as_they_were()]
 
 
 @look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
@@ -556,6 +559,7 @@ item(
         "Two things cut the penalty from w: a flag that is missing, and a detach.",
         "create_graph=True in the first call, and slope**2 without detach.",
     ],
+    equivalent={"6: slope ** 2 -> slope.pow_(2)": "nobody else holds slope, and no node has saved it"},
 )
 
 
@@ -568,12 +572,23 @@ def a_number(penalized, w, x, strength):
 
 @probe(points=1, hidden=True)
 def weights_that_are_a_vector(penalized):
-    "A vector w, with a vector and with a matrix x, strengths above and below 0, all left alone"
-    w, x = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)
-    found = [penalized(lambda w, x: (w * w * x**3).sum(), w, x, s) for s in (0.25, 2.0, -0.5)]
+    "A vector w, with a vector and with a matrix x, strengths above and below 0, other numbers in the same shapes; all left alone, what f gives as well"
+
+    made = []
+
+    def cubes(w, x):
+        y = (w * w * x**3).sum()
+        made.append((y, y.item()))
+        return y
+
+    w, x = torch.tensor([1.1, -2.3], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)
+    as_they_were = untouched(w, x)
+    found = [penalized(cubes, w, x, s) for s in (0.25, 2.0, -0.5)]
+    found.append(penalized(cubes, x, w, 2.0))
     rows = torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.0, 3.0]], requires_grad=True)
     found.append(penalized(lambda w, x: ((x @ w) ** 2).sum(), w, rows, 0.5))
-    return [*found, w.detach(), w.grad, x.grad, rows.grad]
+    same = all(y.item() == value for y, value in made)
+    return [*found, w.detach(), w.grad, x.grad, rows.grad, as_they_were() and same]
 
 
 @wrong(

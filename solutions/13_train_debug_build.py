@@ -170,6 +170,9 @@ item(
     ],
     equivalent={
         "14: guess - y -> y - guess": "the square is the same",
+        "14: guess - y -> guess.sub_(y)": "nobody else holds guess, and no node has saved it",
+        "18: lr * w.grad -> w.grad.mul_(lr)": "the next step clears it, and nobody asks for the gradient of the last",
+        "19: lr * b.grad -> b.grad.mul_(lr)": "the next step clears it, and nobody asks for the gradient of the last",
         "9: len(y) -> y.shape[-1]": "y has one dimension",
         "8: passed over where rows is 0": "a step has rows",
         "8: passed over where rows is negative": "no number of rows is negative",
@@ -229,7 +232,7 @@ def equal_parts(train):
 
 @probe(points=1, hidden=True)
 def floats_come_back(train):
-    "The losses are plain numbers; no part at all leaves all as it is; the parts are still there for another turn"
+    "The losses are plain numbers; no part at all leaves all as it is; the parts are still there for another turn, with other leaves"
     w, b = leaves()
     steps = [[data(2, 6), data(3, 7)], [data(5, 8)], [data(1, 9)]]
     losses = train(steps, w, b, 0.05)
@@ -239,6 +242,9 @@ def floats_come_back(train):
         train([], w, b, 0.05),
         b.detach(),
     ]
+    w, b = leaves()
+    train(steps, w, b, 0.05)
+    found += [b.detach(), unhooked(w, b)]
     w, b = leaves()
     x, _ = data(2, 6)
     return [*found, train([[(x, (x @ w + b).detach())]], w, b, 0.05), w.detach(), b.detach()]
@@ -446,8 +452,8 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M15",
-    "w and b are leaves that require a gradient, and an update in place would be recorded as a part of the computation: that is refused. "
-    "Put it under torch.no_grad().",
+    "w and b are leaves that require a gradient. To write into them would be recorded as a part of the computation, and is refused. Only the update "
+    "writes, and under torch.no_grad().",
 )
 def train(steps, w, b, lr):
     losses = []

@@ -35,6 +35,9 @@ argument, their docstring says what is tried, and their result for the reference
     @avoiding                                       a program that does: must pass, and be listed
     def backward(root): ...
 
+In a probe, `as_they_were = untouched(x, g)` notes tensors, and `as_they_were()` is False once an answer has written to them, even if it
+has undone that, or left a hook. `unhooked(x)` is about hooks alone, for an answer that has to write (probe.py).
+
 An item with a value may vary from student to student; variants.py explains how.
 
 `read` runs the source in this process and returns the sheet; `problems` lists what is missing.

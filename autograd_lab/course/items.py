@@ -149,7 +149,9 @@ def _judge_answer(item: Item, handed_in: Any) -> Verdict:
     elif isinstance(item.expected, dict):
         names = ", ".join(map(plain.show, item.expected))
         says = f"This asks for a dict, with a list for each of {names}; you gave {plain.show(answer)}."
-    elif (wanted := _sort(item.expected)) and (given := _sort(answer)) and wanted != given:
+    elif (
+        (wanted := _sort(item.expected)) and (given := _sort(answer)) and given not in _foreseen(item, wanted)
+    ):
         says = f"This asks for {wanted}; you gave {given}, {plain.show(answer)}."
         if wanted == "a number" and given == "a list" and [type(x) for x in answer] == [int, int]:
             says += f" If you mean {answer[0]}.{answer[1]}, write it with a point."
@@ -176,6 +178,21 @@ def _sort(value: Any) -> str:
     return {int: "a number", float: "a number", str: "a word in quotes", list: "a list"}.get(type(value), "")
 
 
+def _foreseen(item: Item, wanted: str) -> set[str]:
+    """The kinds of answer that the item's accepted and known wrong answers have where the right one has the kind `wanted`.
+
+    Who gives one of these has understood what the question allows. A number for a tuple is a slip all the same.
+    """
+    if wanted == "a list":
+        return {wanted}
+    found = {wanted}
+    for known in (*item.accept, *(wrong.answer for wrong in item.wrong)):
+        both = isinstance(known, list) and isinstance(item.expected, list)
+        pairs = zip(item.expected, known, strict=False) if both else [(item.expected, known)]
+        found |= {_sort(given) for right, given in pairs if _sort(right) == wanted}
+    return found
+
+
 def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, str]:
     if not isinstance(answer, list) or len(answer) != len(item.expected):
         given = f"{len(answer)} of them" if isinstance(answer, list) else plain.show(answer)
@@ -194,7 +211,7 @@ def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, st
             if first > 1
             else "Look at the first one."
         )
-    elif wanted and given and wanted != given:
+    elif wanted and given and given not in _foreseen(item, wanted):
         value = plain.show(answer[first - 1])
         if tuple_wanted := wanted == "a list":  # inside a list the course writes tuples: shapes, pairs
             wanted = "a tuple"

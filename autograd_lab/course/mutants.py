@@ -7,10 +7,11 @@ Changed are, one at a time: operators, operands, comparisons and constants; the 
 function for one that is taken for it (sum and mean, max and min); one name for another of the same function; a length for the other
 dimension; an attribute for another, an argument too many; a statement left out, a condition that always or never holds, a loop that ends
 after its first or second turn, `+=` for `=`. What should live for one call lives for all: a value kept on the class instead of on `ctx`, a
-list or dict that is made once, the first call's argument. A program is right but for special values: it passes over 0, over negative
-numbers, over what is None beside its partner, or only the first element counts; a word is compared by its letters, a key tells less apart, a
-formula is the textbook's and fails at extremes. And it leaves something behind: recording switched off, the caller's
-list used up, what it was given changed.
+list or dict that is made once, the first call's argument, the answer to the first arguments of these shapes. A program is right but for special
+values: it passes over 0, over negative numbers, over what is None beside its partner, or only the first element counts; a word is compared by
+its letters, a key tells less apart, a formula is the textbook's and fails at extremes. And it leaves something behind: recording
+switched off, the caller's list used up, a hook; what it was given, or what was saved, is changed, for good or until it returns. Operations write
+in place: `x.sub_(m)` for `x - m`, `x.exp_()` for `x.exp()`, `a += b` for `a = a + b`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import ast
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from .author import BEGIN, END
 
@@ -82,7 +83,7 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
         name = f"{line}: {_short(old)} -> {_short(ast.unparse(_at(mutant, path)))}"
         called[name] += 1
         yield name if called[name] == 1 else f"{name} ({called[name]})", text
-    for kind in (_kept_between_calls, _coarser_keys, _right_but_for_some, _left_behind):
+    for kind in (_kept_between_calls, _coarser_keys, _right_but_for_some, _left_behind, _in_place):
         for what, mutant in kind(tree, inside):
             text = ast.unparse(ast.fix_missing_locations(mutant))
             if text not in seen:
@@ -472,6 +473,8 @@ def _left_behind(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.
         if isinstance(node, ast.FunctionDef) and node.body[-1].lineno in inside and len(path) == 2:
             for name in (argument.arg for argument in node.args.args):
                 yield _rewritten(tree, path, f"{name} of the first call, in all calls", _kept_for_all(name))
+            if node.args.args:
+                yield _rewritten(tree, path, "the first answer for these shapes, in all calls", _by_shape)
         elif getattr(node, "lineno", 0) in inside:
             for what, make in _behind(node):
                 yield _rewritten(tree, path, what, make)
@@ -510,6 +513,133 @@ def _kept_for_all(name: str) -> Rewrite:
         return function
 
     return make
+
+
+_SHAPE = """
+def shape(x):
+    if hasattr(x, 'shape'):
+        return tuple(x.shape)
+    if isinstance(x, (int, float)):
+        return type(x)
+    return repr(x) if isinstance(x, str) or not hasattr(x, '__len__') else len(x)
+"""
+
+
+def _by_shape(function: Any) -> Any:
+    """The function, with a memory that tells tensors apart by their shapes, lists by their lengths, and numbers not at all."""
+    names = ", ".join(argument.arg for argument in function.args.args)
+    inner = copy.deepcopy(function)
+    inner.name = "anew"
+    remember = (
+        f"key = tuple(map(shape, ({names},)))\n"
+        "if key not in kept:\n"
+        f"    kept[key] = anew({names}), {names}\n"  # the arguments live on: no other gets their address
+        "return kept[key][0]"
+    )
+    function.body = [*ast.parse(_SHAPE).body, inner, *ast.parse(remember).body]
+    function.args.args.append(ast.arg("kept"))
+    function.args.defaults.append(_expression("{}"))
+    return function
+
+
+# --- what is written in place ---------------------------------------------------------------------
+
+_IN_PLACE: dict[type, str] = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_", ast.Pow: "pow_"}  # fmt: skip
+_METHODS_IN_PLACE = (
+    "abs", "clamp", "detach", "exp", "float", "log", "masked_fill", "neg", "pow", "sigmoid", "sqrt", "square", "t", "tanh", "transpose", "unsqueeze",
+)  # fmt: skip
+"""Methods that have a twin, with an underscore, that writes in place."""
+_FOR_A_WHILE = {
+    "{} is changed for a while": "{}.add_(1).sub_(1)",
+    "a hook is left on {}": "{}.register_hook(lambda g: torch.nan_to_num(g, 0.0, 0.0, 0.0))",
+}
+
+
+def _in_place(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.Module]]:
+    """Operations that write in place; what a function was given, or what was saved for it, as the place for a result, changed for a while, with a hook."""
+    for path, function, _ in _walk(tree, (), ()):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        given = _given(function)
+        for place, node, _ in _walk(function, (), ()):
+            if getattr(node, "lineno", 0) in inside and node is not function:
+                for what, make in _written(node, list(given)):
+                    yield _rewritten(tree, (*path, *place), what, make)
+        if function.body[-1].lineno in inside and _is_outermost(tree, path):
+            for name, begin in given.items():
+                for what, line in _FOR_A_WHILE.items():
+                    yield _rewritten(tree, path, what.format(name), _with_line(begin, line.format(name)))
+
+
+def _is_outermost(tree: Any, path: Path) -> bool:
+    """Whether no function is around the one at this path."""
+    return not any(isinstance(_at(tree, path[:i]), ast.FunctionDef) for i in range(1, len(path)))
+
+
+def _given(function: ast.FunctionDef) -> dict[str, int]:
+    """{name: the place in the body from which on it is there} of what a function does not own: its arguments, what it takes from ctx."""
+    given = {one.arg: 0 for one in function.args.args if one.arg not in ("self", "ctx")}
+    for place, one in enumerate(function.body, 1):
+        if isinstance(one, ast.Assign) and "saved_tensors" in ast.unparse(one.value):
+            given |= {n.id: place for n in ast.walk(one.targets[0]) if isinstance(n, ast.Name)}
+    return given
+
+
+def _written(node: Any, given: list[str]) -> Iterator[tuple[str, Rewrite]]:
+    old = ast.unparse(node)
+    if isinstance(node, ast.BinOp) and (method := _IN_PLACE.get(type(node.op))):
+        sides = [(node.left, node.right)]
+        if isinstance(node.op, ast.Add | ast.Mult):
+            sides.append((node.right, node.left))
+        for one, other in sides:
+            if _has_a_name(one):
+                yield from _instead_of(old, f"{ast.unparse(one)}.{method}({ast.unparse(other)})")
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _METHODS_IN_PLACE
+    ):
+        if _has_a_name(node.func.value):
+            owner, name = ast.unparse(node.func.value), node.func.attr
+            yield from _instead_of(old, old.replace(f"{owner}.{name}(", f"{owner}.{name}_(", 1))
+    elif isinstance(node, ast.Attribute) and node.attr == "T" and _has_a_name(node.value):
+        yield from _instead_of(old, f"{ast.unparse(node.value)}.t_()")
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
+        target = node.targets[0]
+        if ast.unparse(node.value.left) == ast.unparse(target):
+            new = ast.AugAssign(cast("Any", target), node.value.op, node.value.right)
+            yield f"{old} -> {ast.unparse(new)}", lambda n: new
+    elif isinstance(node, ast.Return) and node.value is not None:
+        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        for i, part in enumerate(parts):
+            for name in given:
+                if ast.unparse(part) != name and not isinstance(part, ast.Constant):
+                    text = f"{name}.copy_({ast.unparse(part)})"
+                    yield f"{_short(ast.unparse(part))} -> {_short(text)}", _with_part(i, text)
+
+
+def _instead_of(old: str, new: str) -> Iterator[tuple[str, Rewrite]]:
+    yield f"{_short(old)} -> {_short(new)}", lambda n: _expression(new)
+
+
+def _with_part(i: int, text: str) -> Rewrite:
+    """A return statement with another expression for its value, or for one of its values."""
+
+    def make(node: Any) -> Any:
+        if isinstance(node.value, ast.Tuple):
+            node.value.elts[i] = _expression(text)
+        else:
+            node.value = _expression(text)
+        return node
+
+    return make
+
+
+def _has_a_name(node: ast.expr) -> bool:
+    """Whether others may hold what an expression gives: a variable, or a part of one."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 # --- what tells things apart ----------------------------------------

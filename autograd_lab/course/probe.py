@@ -27,12 +27,48 @@ _OPEN = re.compile(r"\.\.\.\s*" + STUB)
 
 
 def namespace() -> dict[str, Any]:
-    """The namespace of a probe's code: torch (this library), lab, np, math.
+    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked.
 
-    The first two are above this module; a probe uses them, as the student's code does, and nothing here does.
+    The first two are above this module; a probe uses them, as the student's code does.
     """
     torch, lab = (import_module(name) for name in ("autograd_lab", "autograd_lab.lab"))
-    return {"torch": torch, "lab": lab, "np": np, "math": math, "__name__": "probe"}
+    return {
+        "torch": torch,
+        "lab": lab,
+        "np": np,
+        "math": math,
+        "untouched": untouched,
+        "unhooked": unhooked,
+        "__name__": "probe",
+    }
+
+
+def untouched(*tensors: Any) -> Callable[[], bool]:
+    """A function that says, later, whether these tensors are as they are now.
+
+    They have the same bits, nothing has been written to them and undone, none requires a gradient that did not, and no hook is on them.
+    """
+
+    def noted() -> list[Any]:
+        return [
+            (t.detach().numpy().tobytes(), t.shape, t._version, t.requires_grad, t.is_leaf) for t in tensors
+        ]
+
+    before = noted()
+    return lambda: noted() == before and unhooked(*tensors)
+
+
+def unhooked(*tensors: Any) -> bool:
+    """Whether a gradient gets through to each tensor that requires one as it was sent, an infinite one too."""
+    torch = import_module("autograd_lab")
+    with torch.enable_grad():
+        for t in (t for t in tensors if t.requires_grad):
+            sent = torch.full_like(t, math.inf, requires_grad=False)
+            sent.view(-1)[1::2] = 3.0
+            (arrived,) = torch.autograd.grad(t * 1, t, sent)
+            if not torch.equal(arrived, sent):
+                return False
+    return True
 
 
 def load(probe: Probe) -> Callable[..., Any]:

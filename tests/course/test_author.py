@@ -3,6 +3,7 @@
 import ast
 import textwrap
 
+import numpy as np
 import pytest
 
 from autograd_lab.course import author, bank, diagnoses, items, plain, probe
@@ -477,6 +478,49 @@ def test_mutants_compare_by_letters_and_use_up_what_they_are_given():
     }.items():
         assert part in made[name], (name, made[name])
     assert any("math.exp(-k ** (k - 1))" in text for text in made.values())
+
+
+def test_mutants_write_in_place_and_remember():
+    """Operations in place, on what was given and saved too, a result put into an argument, a write undone, a hook, a memory by shape."""
+    cell = textwrap.dedent("""
+        class Op(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                m = x.max()
+                y = y + m
+                ctx.save_for_backward(x.exp())
+                return (x - m).sum()
+
+            @staticmethod
+            def backward(ctx, g):
+                (p,) = ctx.saved_tensors
+                return g * p, p.T
+
+        def answer(a, s):
+            return a, s
+        """)
+    made = {name.partition(" ")[2]: text for name, text in bank.mutants(cell)}
+    for name, part in {
+        "x - m -> x.sub_(m)": "return x.sub_(m).sum()",
+        "y = y + m -> y += m": "y += m",
+        "x.exp() -> x.exp_()": "ctx.save_for_backward(x.exp_())",
+        "g * p -> p.mul_(g)": "return (p.mul_(g), p.T)",
+        "p.T -> p.t_()": "return (g * p, p.t_())",
+        "(x - m).sum() -> x.copy_((x - m).sum())": "return x.copy_((x - m).sum())",
+        "x is changed for a while": "def forward(ctx, x, y):\n        x.add_(1).sub_(1)\n        m = x.max()",
+        "p is changed for a while": "p, = ctx.saved_tensors\n        p.add_(1).sub_(1)",
+        "a hook is left on a": "def answer(a, s):\n    a.register_hook(",
+    }.items():
+        assert part in made.get(name, ""), (name, list(made))
+    space = {}
+    exec(
+        made["the first answer for these shapes, in all calls"]
+        .partition("\n\ndef answer")[2]
+        .join(("def answer", "")),
+        space,
+    )
+    asked = [(np.ones(2), "b"), (np.zeros(2), "b"), (np.zeros(2), "c"), (np.zeros(3), "b")]
+    assert [space["answer"](*given)[0].tolist() for given in asked] == [[1, 1], [1, 1], [0, 0], [0, 0, 0]]
 
 
 def test_a_gap_in_the_probes_shows_as_a_survivor(tmp_path):

@@ -226,6 +226,47 @@ def test_a_mode_that_an_answer_leaves_switched_ends_with_the_case():
     assert torch.is_grad_enabled()
 
 
+@pytest.mark.parametrize(
+    ("touch", "still"),
+    [
+        (lambda t: (t * 2, t.clone().zero_(), t.sum().backward()), True),
+        (lambda t: t.data.add_(1), False),
+        (lambda t: t.data.add_(1).sub_(1), False),  # rounding stays
+        (lambda t: t.detach().mul_(1), False),  # no bit has changed, but the write is counted
+        (lambda t: t.register_hook(torch.nan_to_num), False),
+        (lambda t: t.register_hook(lambda g: torch.where(t > 1, g, 0.0)), False),
+        (lambda t: t.requires_grad_(False), False),
+    ],
+)
+def test_untouched_sees_what_is_written_undone_and_left_on_a_tensor(touch, still):
+    for shape in ((), (2, 2)):
+        t = torch.full(shape, 0.1, requires_grad=True)
+        as_it_was = probe.untouched(t, torch.tensor([1, 2]))
+        touch(t)
+        assert as_it_was() is still
+
+
+def test_no_kind_of_answer_is_objected_to_where_the_bank_foresees_it():
+    """A question that allows numbers and words hears of neither that the other is wanted; a number for a tuple is a slip."""
+    assert (
+        feedback.verdict_on(items.find("11.1"), [1, 3.5, 1, 0, "inf"]).says
+        == "4 of 5 are right; look at number 3 first."
+    )
+    objections = []
+    for item in (one for one in items.shipped().values() if isinstance(one.expected, list)):
+        for wrong in (w.answer for w in item.wrong if isinstance(w.answer, list)):
+            for place, (right, given) in enumerate(zip(item.expected, wrong, strict=False)):
+                answer = [*item.expected[:place], given, *item.expected[place + 1 :]]
+                says = feedback.verdict_on(item, answer).says
+                if "asks for" in says and not isinstance(right, list):
+                    objections.append((item.id, answer, says))
+    assert not objections
+    says = feedback.verdict_on(
+        items.find("09.3"), [4, 300, 700, 2, 1, "forward"]
+    ).says  # no known answer has a number there
+    assert says.endswith("number 5 asks for a word in quotes, and you gave a number, 1.")
+
+
 @pytest.mark.parametrize("item_id", ["08.1", "09.1"])
 def test_a_number_in_place_of_a_tuple_is_told_of_tuples(item_id):
     """Whichever of the answers it is, and whatever the others are."""

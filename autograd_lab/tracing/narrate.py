@@ -122,9 +122,7 @@ class Narrator:
         if node.get("compiled"):
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
-            text = (
-                "{0} of compiled NumPy run: {1}. It all makes one node, {2}, which {3} for its backward."
-            )
+            text = "{0} of compiled NumPy run: {1}. It all makes one node, {2}, which {3} for its backward."
             return (text, lines, made, name, kept)
         if saved:
             return ("{0} runs: {1}. It makes the node {2}, which saves {3}.", op, made, name, names)
@@ -163,7 +161,11 @@ class Narrator:
                 made,
             )
         if why == "inference_mode":
-            return ("{0} runs in inference mode: {1}. It makes no node, and its result can never have one.", e["op"], made)
+            return (
+                "{0} runs in inference mode: {1}. It makes no node, and its result can never have one.",
+                e["op"],
+                made,
+            )
         if why == "copy":
             sources = _list(list(dict.fromkeys(self._name(t) for t in e["in"])))
             return (

@@ -18,8 +18,8 @@
 #
 # **45 minutes, a bonus. You need:** notebooks 06 and 11.
 #
-# With `torch.compile` your function runs **once**. From then on, a captured graph runs in its place. **What if the loop
-# takes more turns today, or the `if` goes the other way?**
+# `torch.compile` writes down the graph of **one** run of your function. From then on it runs that graph in place of
+# your function. **What if the loop takes more turns the next time, or the `if` goes the other way?**
 #
 # **Warm-up**, from memory. (1) A class `Cube(torch.autograd.Function)`, `y = Cube.apply(x)`: what is the node of
 # `y` called? (2) Which line of a training step empties `.grad`: `"step"`, `"zero_grad"` or `"backward"`?
@@ -96,7 +96,7 @@ assert [ops.count("tanh"), ops.count("loop"), ops.count("neg")] == [3, 0, 0]
 both.first()
 
 # %% [markdown]
-# When you have answered, you see every step of the captured graph. Each is an operation:
+# When you have answered, the next cell prints the captured graph. Each of its steps is one operation:
 
 # %%
 captured = both.compiled.entries[0].history[0][1]  # before the passes, which come below
@@ -107,11 +107,11 @@ for step in captured.steps if answered else ():
 # %% [markdown]
 # ## Guards: when is the graph still right?
 #
-# The graph is right only for calls like the one it was captured in. Who checks that?
-# Before each call, conditions are checked, the **guards**: shapes, number types, `requires_grad`, whether recording is on, and
-# every Python constant. If a call misses a guard, the function is captured again.
+# The graph is right only for calls like the one it was captured in. So `torch.compile` checks some conditions before
+# each call, the **guards**: shapes, number types, `requires_grad`, whether recording is on, and every Python
+# constant. If a call misses a guard, the function is captured again.
 #
-# **Predict** for these four calls: `"holds"` or `"missed"`?
+# **Predict** for each of these four calls: do all guards hold, `"holds"`, or is one `"missed"`?
 #
 # 1. `x` with other numbers · 2. `n = 2` · 3. `x` with one row · 4. `x` without `requires_grad`
 
@@ -129,8 +129,8 @@ if lab.reveal(prediction, verdicts, "14.d"):
 # %% [markdown]
 # ## What breaks a capture
 #
-# A guard can look at a shape before the call. It cannot look at a number that is only computed on the way. The
-# branch below asks for the sign of a sum. **Predict** what `torch.compile` does with it: `"captures one side"`,
+# A guard can look at a shape before the call. It cannot look at a number that the function computes on the way. The
+# branch below depends on the sign of a sum. **Predict** what `torch.compile` does with it: `"captures one side"`,
 # `"raises an error"` or `"runs it as it is"`?
 
 # %%
@@ -154,11 +154,11 @@ if lab.reveal(prediction, "runs it as it is" if right else "captures one side", 
     print(said[0].message)
 
 # %% [markdown]
-# `print`, `.item()`, hooks, a write into an argument and random numbers of your own (`torch.rand`) break a capture too.
+# Five more things break a capture: `print`, `.item()`, a hook, a write into an argument, and `torch.rand`.
 #
-# Two things do not break it. **Dropout**, which sets random values to 0, is a step of the graph that draws anew at each call.
-# **Batch norm**, which keeps running statistics of what it has seen, writes them: the graph returns the new ones, and the call
-# puts them in their place.
+# Two things do not break it. **Dropout** sets random values to 0. It is a step of the graph, and it draws new random
+# numbers at each call. **Batch norm** keeps statistics of all the data it has seen. The graph returns the new
+# statistics, and each call stores them.
 
 # %%
 assert right
@@ -170,8 +170,8 @@ print(drop.forward_source)
 # %% [markdown]
 # ## Forward and backward in one graph
 #
-# The captured graph is differentiated at once, by the rules that you know.
-# Then everything is in one **joint graph**, and you can see which numbers of the forward run the backward reads.
+# `torch.compile` also differentiates the captured graph, with the rules that you know. Forward and backward are then
+# one **joint graph**. In it you can see which numbers of the forward run the backward reads.
 #
 # **Predict**, for each of `a`, `b`, `c`: does the backward read it?
 
@@ -196,8 +196,9 @@ lab.reveal(prediction, truth, "14.f")
 # %% [markdown]
 # ## Passes: a smaller graph
 #
-# A compiler's **pass** takes a graph and returns a better one. **Worked:** in `h * h + h * h` both products are the same, so
-# the pass `share` computes it once. Look at each pass, before and after, with **Step**:
+# In a compiler, a **pass** takes a graph and returns a better one. **Worked:** the pass
+# `share` looks for steps that compute the same. In `h * h + h * h` both products are the same. So `share` keeps one,
+# and the sum reads it twice. **Step** shows the graph before and after each pass:
 
 # %%
 assert truth == {"a": True, "b": False, "c": True}
@@ -206,9 +207,10 @@ passes.stage = 2
 passes
 
 # %% [markdown]
-# **Half done.** The pass `fuse` works on **elementwise** operations, those that treat each number alone. If such a step reads
-# a value, and nothing else does, the value gets no name: its step becomes a part of that line. In `c = torch.tanh(x * 2 + 1)`
-# two values lose their names. Which **single** step remains?
+# **Half done.** The pass `fuse` works on **elementwise** operations, those that treat each number alone. If one
+# elementwise step reads a value, and no other step does, the value gets no name: the step that computes it becomes a
+# part of the line that reads it. In `c = torch.tanh(x * 2 + 1)` two values lose their names. Which **single** step
+# remains?
 #
 # **All yours:** how many lines are left of the function below, if nobody needs a gradient? Count its operations,
 # then take away those whose result is read once, by another elementwise step. A sum is not elementwise.
@@ -234,8 +236,8 @@ if lab.reveal(yours, len(lines), "14.h"):
 # %% [markdown]
 # ## Just another node, for autograd
 #
-# What does autograd see of all this? **Predict** the name of the node that a compiled call leaves, and how many
-# edges it has. The function is `layers`. `x` and `w` require a gradient.
+# What does autograd see of all this? Below, `layers` is compiled and called. `x` and `w` require a gradient.
+# **Predict** the name of the node that the call leaves, and how many edges this node has.
 
 # %%
 name, edges = ..., ...
@@ -253,12 +255,13 @@ assert (len(lines), len(y.grad_fn.next_functions)) == (3, 2)
 lab.step(trace)
 
 # %% [markdown]
-# Open the node in the stepper at the step where it runs: you see each line of its NumPy, and the rule it came from.
+# In the stepper, open this node at the step where it runs: you see each line of its NumPy, and the rule that the line
+# came from.
 #
 # ## A whole training step
 #
-# You may call `backward()` **inside** the function, and update behind it. (PyTorch breaks the graph there.) **Predict** the
-# last line's operator, `"="`, `"-="` or `"+="`. Then read the source.
+# You may call `backward()` **inside** the function, and update the weight after it. (PyTorch breaks the graph there.)
+# **Predict** the operator in the last line before `return`: `"="`, `"-="` or `"+="`. Then read the source.
 
 # %%
 operator = ...
@@ -285,12 +288,13 @@ assert train(data) < first
 # %% [markdown]
 # ## Modify: print inside
 #
-# In `layers`, write `print(h.shape)` into the loop. **Predict** what the comparison says. Then run its cell again.
+# In `layers`, write `print(h.shape)` into the loop, and run that cell. **Predict** what the comparison of the loop
+# and its graph says now. Then run its two cells again.
 #
 # ## Exit ticket: twice, and how many
 #
-# (1) A compiled call, then `y.backward()` twice: `"fails"` or `"works"`? (2) A function is captured with `n = 3`,
-# then called with 2, 3, 2 and 3. How many graphs does it have in the end?
+# (1) `y` comes from a compiled call. Then `y.backward()` runs twice: `"fails"` or `"works"`? (2) A function is
+# captured with `n = 3`, then called with 2, 3, 2 and 3. How many graphs does it have in the end?
 
 # %%
 twice, graphs = ..., ...
@@ -317,15 +321,15 @@ lab.reveal(graphs, len(compiled.entries), "14.m")
 # y.backward()
 # ```
 #
-# Behind a break PyTorch goes on with a second graph. Here the whole function runs as it is.
+# After a graph break PyTorch goes on with a second graph. This lab runs the whole function uncompiled.
 #
 # ## In five lines
 #
-# 1. A captured graph has the operations of a single run, and nothing of Python.
+# 1. A captured graph has the operations of a single run. Loops and branches are not in it.
 # 2. Guards check shapes, types and Python constants before each call.
 # 3. A number read out of a tensor breaks the capture.
-# 4. Passes make the graph smaller: they share, fuse, and compute again.
-# 5. For autograd, all of it is one node.
+# 4. Passes make the graph smaller: one shares equal steps, another fuses steps into one line.
+# 5. For autograd, the whole compiled function is one node.
 #
 # ![One run of your code gives a captured graph, and passes make it smaller. At each call guards are checked: if all hold, the graph runs; if one is missed, your code is captured again.](pictures/14.svg)
 #

@@ -19,8 +19,9 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 14.1 · The value worth saving (2 points)
 #
-# `x` and `w` are large matrices. Both require a gradient, and both are there anyway. There is room to keep **one** more
-# value for the way back. The others are computed again. A matrix product must not be computed twice.
+# `x` and `w` are large matrices that require a gradient. Both are in memory anyway. There is room to keep **one**
+# more value for the way back. If backward needs others, they are computed again. But no matrix product may be
+# computed twice.
 #
 # ```python
 # p = x @ w
@@ -56,13 +57,12 @@ item(
         wrong_answer(
             "s",
             "",
-            "The rule of sin is g * cos(p), and p cannot be had from s: many angles have the same sine. The product x @ w would "
-            "be computed twice.",
+            "The rule of sin is g * cos(p), and you do not get p back from s: many angles have the same sine. The product x @ w would be computed twice.",
         ),
         wrong_answer(
             "t",
             "",
-            "No rule reads t: that of cos is -g * sin(s), that of the sum is g alone.",
+            "No rule reads t: the rule of cos is -g * sin(s), and the rule of the sum is g alone.",
         ),
         wrong_answer(
             "none",
@@ -72,17 +72,17 @@ item(
         wrong_answer(
             "x",
             "",
-            "x is an argument, and there anyway. Which of the computed values is worth its room?",
+            "x is an argument, and is in memory anyway. Which of the computed values is worth keeping?",
         ),
         wrong_answer(
             "w",
             "",
-            "w is an argument, and there anyway. Which of the computed values is worth its room?",
+            "w is an argument, and is in memory anyway. Which of the computed values is worth keeping?",
         ),
         wrong_answer(
             "loss",
             "",
-            "The loss is where the way back begins, and no rule reads it: that of the sum is g alone. Which number do sin and cos need?",
+            "The way back begins at the loss, but no rule reads its value: the rule of the sum is g alone. Which number do sin and cos need?",
         ),
     ],
 )
@@ -236,7 +236,7 @@ item(
         wrong_answer(
             ["holds", "holds", "missed", "holds"],
             "",
-            "Every Python constant that the function reaches is guarded, its type too: arguments, globals, what it closes over.",
+            "Every Python constant that the function reaches is guarded, its type too: arguments, globals, and variables of a function around it.",
             score=2,
         ),
     ],
@@ -253,9 +253,9 @@ item(
 # share(steps, ["c"])   # ([("a", "mul", ("x", "y")), ("c", "add", ("a", "a"))], ["c"])
 # ```
 #
-# Write `share`. If several steps compute the same, only the **first** stays, and whatever read another one reads the first.
-# "The same" means: the same `op` on the same operands in the same order. One exception: `"rand"` draws new numbers each
-# time, so two of them are never the same. The lists you are given must not change.
+# Write `share`. If several steps compute the same, only the **first** stays. Every step that read one of the others
+# now reads the first. "The same" means: the same `op` on the same operands in the same order. One exception: `"rand"`
+# draws new numbers each time, so two of them are never the same. The lists you are given must not change.
 
 
 # %%

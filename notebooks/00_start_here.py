@@ -18,9 +18,10 @@
 #
 # **20 minutes. You need:** a little Python, and the chain rule, even if it is rusty.
 #
-# A small network, a program that was trained, reads a handwritten **7**. You may make each of its 64 pixels darker or
-# lighter. **Which pixels do you change, so that the network reads a 3?** One call answers that for all 64 at once. In the
-# next 20 minutes you train the network, you fool it, and you open the machine that gave the answer. Its name is *autograd*.
+# A small network, a program that has learned from examples, reads a handwritten **7**. You may make each of the
+# picture's 64 pixels darker or lighter. **Which pixels do you change, so that the network reads a 3?** One call
+# answers that for all 64 at once. In the next 20 minutes you train the network, you fool it, and you open the machine
+# that gave the answer. Its name is *autograd*.
 #
 # Click into the cell below and press **Shift+Enter**. It trains the network while you wait. Do not try to
 # understand its lines yet. You will write them yourself in the last notebooks.
@@ -94,7 +95,7 @@ show(*images[600:604])
 # would you turn up, and which ones down? You could try them one by one, but every try is a run of the network.
 #
 # One call, `backward()`, answers for all the dials at once. The answer is called the **gradient**. It says for each
-# pixel: if it gets a little darker, how fast does the network begin to see a 3?
+# pixel: if this one gets a little darker, how fast does the chance of a 3 grow?
 
 # %%
 target = 3
@@ -105,8 +106,7 @@ plots.images(images[601], pixels.grad, titles=["the 7", f"for a {target}: red da
 
 # %% [markdown]
 # **Predict.** Now each pixel moves a little in the direction that its gradient says, again and again, until the
-# network is 90 % sure that it reads a 3. White is 0, black is 1. How far will the pixels have moved, at
-# most?
+# network is 90 % sure that it reads a 3. White is 0, black is 1. How far has any pixel moved by then, at most?
 #
 # `0.96` · `0.64` · `0.32` · `0.16`
 #
@@ -226,8 +226,8 @@ assert f"{measured:.3f}" == "36.004"
 # %% [markdown]
 # > **You may think** the stepper is an animation that somebody drew.
 # >
-# > **That is not what happens.** It replays the record of your own run. The engine that computed your
-# > result made that record. Other code, another picture.
+# > **That is not what happens.** It replays the record of your own run. The engine that computed your result made
+# > that record. Other code gives another picture.
 # >
 # > **Here it is**: the same formula, but now `x` is used twice.
 
@@ -243,7 +243,8 @@ lab.step(trace).last()
 #
 # You recall something from before, you **predict**, you **step**, and you explain in
 # your own words. Then one example is worked out, one is half done, and one is all yours. After each answer a card says what
-# happened, and why. *You may think* is what most learners believe at first. So answer before you run, and run the cells in order.
+# happened, and why. *You may think* is followed by what most learners believe at first. Answer before you run, and
+# run the cells in order.
 #
 # Are you lost? Choose *Kernel*, then *Restart Kernel and Run All Cells*. You cannot break anything: delete the file, start
 # the lab again, and you get a fresh one.
@@ -288,7 +289,7 @@ lab.practice("00", seed=1)
 # 2. `backward()` reads these notes in reverse.
 # 3. A gradient says: when this dial moves a little, how many times as far does the result move?
 # 4. One call answers that for every dial at once.
-# 5. The stepper replays your own run. Other code, another picture.
+# 5. The stepper replays your own run. Other code gives another picture.
 #
 # ![Forward: x goes through a doubling, a sum and a square to y. Backward: from y the same way back to x.grad.](pictures/00.svg)
 #

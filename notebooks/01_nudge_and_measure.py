@@ -27,7 +27,7 @@
 # ```
 #
 # **How fast does the result move when `a` moves?** You can measure it with a nudge. You will see where measuring
-# fails, and how autograd gets along without a nudge.
+# fails, and how autograd works without a nudge.
 #
 # **Warm-up**, from memory. (1) How many operations does autograd record for `(x + 1) * 3`? (2) `y` was computed from an
 # `x` with `requires_grad=True`. What does `y` know besides its value: `"its gradient"` or `"how it was made"`?
@@ -99,8 +99,8 @@ best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
 answered = lab.reveal(prediction, best, "01.c")
 
 # %% [markdown]
-# Now look at all sizes at once, when you have answered. Before you run the cell, draw the curve that you expect on paper:
-# the error over `h`, both on logarithmic scales.
+# When you have answered, the next cell shows all sizes. First draw the curve that you expect on a sheet of paper: the
+# error over `h`, both on logarithmic scales.
 
 # %%
 from autograd_lab.course import plots
@@ -182,11 +182,12 @@ print(x.grad)
 assert x.grad == 12
 
 # %% [markdown]
-# There is none. The node of `x**3` has a **rule**. It takes the gradient that arrives and multiplies
-# it by $3x^2$, at the `x` that went through it. That gives 12, not 12 and a bit.
+# There is no nudge. The node of `x**3` has a **rule**. It takes the gradient that arrives and multiplies it by
+# $3x^2$, with the `x` of this run. That gives 12, not 12 and a bit.
 #
-# Now see the rule and the nudge at once. Drag `x` below the graph: values and gradient follow. Then press **Nudge**, and drag `h`. The small
-# curve is the valley of this `x`. Does its lowest point stay where it is when you drag `x`?
+# Now see the rule and the nudge side by side. Drag `x` below the graph: values and gradient follow. Then press
+# **Nudge**, and drag `h`. The small curve is the valley of this `x`. Does its lowest point stay where it is when you
+# drag `x`?
 
 # %%
 lab.step(f, torch.tensor(2.0, requires_grad=True, dtype=torch.float64))
@@ -220,8 +221,9 @@ assert operations == 18
 
 # %% [markdown]
 # Calculus says $\frac{1}{2\sqrt{2}} = 0.353553390593$, and autograd's number agrees with it to the last
-# digits. The program has 18 operations, and the way back visits each of them once. If you wrote the turns of this loop
-# as *one* formula, you would get a fraction of polynomials of degree 32 and more, because every turn doubles the degree.
+# digits. The program has 18 operations, and the way back visits each of them once. If you wrote the turns of this
+# loop as *one* formula, you would get a fraction with a polynomial of degree 32 on top: from the second turn on, each
+# doubles the degree.
 #
 # ## Modify: nudge the square root
 #
@@ -244,7 +246,7 @@ assert 2 ** (6 - 1) == 32
 # %% [markdown]
 # ## What measuring costs, and what autograd costs
 #
-# The network of notebook 00 learned by changing 1480 numbers. Nudging has to move each of them by itself. **Predict**:
+# The network of notebook 00 learned by changing 1480 numbers. Nudging has to move one of them at a time. **Predict**:
 # how many runs of the network does a gradient by forward differences take? And autograd: how many passes does it take,
 # forward and backward counted together?
 
@@ -260,14 +262,13 @@ with lab.record() as trace:  # from a number to its gradient
 lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trace), "01.i")
 
 # %% [markdown]
-# This is why nobody trains by nudging, and why everybody *tests* by nudging. It is slow and not exact, but it does
-# not trust the rules, so it finds a wrong one. `torch.autograd.gradcheck` nudges for you.
+# This is why nobody trains by nudging. But a nudge is a good *test*: it is slow and inexact, but it does not trust
+# the rules, so it finds a wrong one. `torch.autograd.gradcheck` nudges for you.
 #
 # ## Exit ticket: what went wrong?
 #
 # (1) With `h = 1e-15` the forward difference of some function is far off. Is it because the curve `"bends"`, or
-# because digits are `"lost"`? (2) A function has three inputs. How many runs does its gradient take by *central*
-# differences?
+# because digits are `"lost"`? (2) A function has three inputs. How many runs does its gradient take by *central* differences?
 
 # %%
 cause, runs = ..., ...

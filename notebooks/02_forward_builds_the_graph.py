@@ -18,7 +18,7 @@
 #
 # **40 minutes. You need:** notebooks 00 and 01.
 #
-# You never draw a graph. Still `backward()` walks through one, even when your code has loops and branches. **When is
+# You never draw a graph. But `backward()` walks through one, even when your code has loops and branches. **When is
 # that graph made: while your code runs, or when you call `backward`?** And which parts of your code are not in it?
 #
 # **Warm-up**, from memory. (1) `y = (2 * x + 1) ** 2`: what is the name of the node that `y` came from? (Write it as the
@@ -63,7 +63,7 @@ b = a * a
 answered = lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None", "02.c")
 
 # %% [markdown]
-# The next cell draws `b`, and waits for your answer: run it again then.
+# The next cell draws the graph of `b`. It waits until you have answered: run it again then.
 
 # %%
 assert b.grad_fn.name() == "MulBackward0"
@@ -99,13 +99,13 @@ lab.step(trace)
 # %% [markdown]
 # **The words.** An operation leaves a **node**, and the result's `grad_fn` is this node. A node has one
 # **edge** for each operand. The edge leads back, to the node that made the operand: a gradient will travel along it.
-# A tensor that no recorded operation made is a **leaf**. If a leaf requires a gradient, its edge
-# ends in a small node called `AccumulateGrad`. It is the **mailbox** of that leaf,
-# also called its **accumulator**. What an operation made has a **history**: all the nodes behind it. A leaf has none.
+# A tensor that no recorded operation made is a **leaf**. If a leaf requires a gradient, an edge to it ends in a small
+# node called `AccumulateGrad`. It is the **mailbox** of that leaf, also called its **accumulator**. What a recorded
+# operation made has a **history**: all the nodes behind it. A leaf has no history.
 #
 # Some pages draw it the other way round, with operations as edges between tensors. In PyTorch an
-# operation is a node. Python shows its edges as `next_functions`: pairs of a node and the number of
-# its output.
+# operation is a node. Python shows its edges as `next_functions`: pairs of a node and a number. (The number says
+# which output of that node is meant. Here it is always 0.)
 #
 # **Worked example**: the edges of `d = c + a`.
 
@@ -181,9 +181,8 @@ with lab.expect(RuntimeError, "floating point"):
 # %% [markdown]
 # ## The code that runs is the graph
 #
-# `if` and `while` make no nodes. They decide which operations run, and those are recorded. So each
-# call can build another graph. **Predict**: how many multiplications does `grow` record for `2`, and
-# how many for `20`?
+# `if` and `while` leave no nodes. They decide which operations run, and those are recorded. So each call can build a
+# different graph. **Predict**: how many multiplications does `grow` record for `2`, and how many for `20`?
 #
 # `[1, 1]` · `[3, 1]` · `[3, 3]` · `[4, 2]`
 
@@ -219,7 +218,7 @@ assert start.grad == 27
 # ## Make: write code for a given graph
 #
 # Here is a printer of graphs. It walks from node to node. (On many pages you find one that walks from tensor to tensor
-# and asks each *node* for its `grad_fn`. A node has none.) Change the last line until it prints this:
+# and asks each *node* for its `grad_fn`. A node has none.) Change the last line of the cell until it prints this:
 #
 # ```
 # AddBackward0
@@ -256,7 +255,7 @@ print_graph((a + k).grad_fn)  # <- change this expression
 #
 # `p = torch.tensor(7.0)`, `q = torch.tensor(2.0, requires_grad=True)` and `r = (p * p) * q`.
 #
-# 1. How many nodes does `r` lead to, `r.grad_fn` and mailboxes included?
+# 1. How many nodes does the graph of `r` have, with `r.grad_fn` and the mailboxes?
 # 2. What are the two edges of `r.grad_fn`?
 
 # %%
@@ -288,9 +287,9 @@ lab.practice("02", seed=7)
 #
 # 1. An operation records itself while it runs. `backward()` builds nothing.
 # 2. An operation is a node. Its edges lead back, to the nodes that made its operands.
-# 3. A leaf that requires a gradient has one mailbox, `AccumulateGrad`, however often you use it.
+# 3. A leaf that requires a gradient has one mailbox, `AccumulateGrad`, no matter how often you use it.
 # 4. An edge to a constant is a dead end: there is nothing to send.
-# 5. Loops and branches make no nodes. Only the operations that ran are in the graph.
+# 5. Loops and branches leave no nodes. Only the operations that ran are in the graph.
 #
 # ![A node for each line of code: s = p + q leads to the node of p and to the mailbox of q; p = q * r leads to the mailboxes of q and of r.](pictures/02.svg)
 #

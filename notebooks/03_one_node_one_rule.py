@@ -51,8 +51,9 @@ except RuntimeError:
 #
 # Take one node out of its graph. On the way back it does one thing. A **message** comes in, the *gradient of its
 # output*: how far does the loss move when this output moves? For each operand a message goes out, the *gradient of that
-# operand*. (The **loss** is the number at the end, the one that `backward` starts from.) What the node knows by itself is the
-# **local derivative**: how fast its output moves with one operand. The recipe from one to the other is the **rule** of the node.
+# operand*. (The **loss** is the number at the end, the one that `backward` starts from.) What the node knows by
+# itself is the **local derivative**: how fast its output moves with one operand. From these two, the **rule** of the
+# node makes the messages that go out.
 #
 # You can call a node like a function. The engine, the part of autograd that walks backward, does the same. (Nodes have no
 # `.backward()`: that is a method of tensors.)
@@ -90,10 +91,10 @@ lab.reveal(prediction, [sent[0], sent[1]], "03.d")
 # %% [markdown]
 # ## Step: a product with something behind it
 #
-# Here is a product with something behind it. The `weight` says how much the loss cares about `p`. It becomes the message
-# that arrives at the node of `p`.
-# The stepper asks for each number before it shows it. A constant gets none: type `None`. (The last question,
-# about `p.grad`, is one for notebook 05: press **Show me**.)
+# Here the loss is not the product `p` itself, but `p * weight`. The `weight` says how much the loss depends on `p`.
+# So it becomes the message that arrives at the node of `p`. The stepper asks for each number before it shows it. A
+# constant gets no message: type `None`. (The last question, about `p.grad`, is one for notebook 05: press **Show
+# me**.)
 
 
 # %%
@@ -130,7 +131,7 @@ assert [g.item() for g in sent] == [50, 20]  # before, with 10 coming in
 # ## Four patterns: copy, swap, route, scale
 #
 # Run each node below with the message 6. **Predict all eight numbers before you run the cell**; `a` is 2 and `b` is
-# 5 again. Did you forget a rule? Then measure it: nudge the operand and watch the output.
+# 5 again. If you forgot a rule, measure it: nudge the operand and watch the output.
 
 # %%
 a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
@@ -233,7 +234,7 @@ if x.item() == 1:
 # %% [markdown]
 # ## Make: a rule of your own
 #
-# Write a rule of your own: the node of `a * b + a`, as if it were a single operation. From the
+# Write a rule of your own, for `a * b + a`, as if that were a single operation. From the
 # message `g` it must send `g * (b + 1)` to `a` and `g * a` to `b`. Then compare with what
 # autograd sends.
 
@@ -279,7 +280,7 @@ lab.practice("03", seed=1)
 # ## In five lines
 #
 # 1. One message comes in at a node, and one goes out to each operand.
-# 2. What goes out is what came in, times the local derivative. Twice as much in, twice as much out.
+# 2. What goes out is what came in, times the local derivative. If twice as much comes in, twice as much goes out.
 # 3. A sum copies, a product swaps, `max` routes, a function scales.
 # 4. The local derivative is the gradient only if the message is 1.
 # 5. What the rule needs later, the node saves on the way forward.

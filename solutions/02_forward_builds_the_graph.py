@@ -74,7 +74,7 @@ item(
         wrong_answer(
             [False, True, True, True, True],
             "",
-            "An operation is recorded if recording is on and an operand requires a gradient. For b the one fails, for d the other.",
+            "An operation is recorded if recording is on and an operand requires a gradient. b has no such operand, and for d recording is off.",
         ),
         wrong_answer(
             [True, False, True, True, True],
@@ -316,8 +316,7 @@ def build(a, b):
 
 @wrong(
     "M17",
-    "The second a has no history in your sum, so its edge is a dead end: what you add is a number of a's, not "
-    "a itself.",
+    "The second a has no history in your sum, so its edge is a dead end: you add a plain number that was taken from a, not a itself.",
 )
 def build(a, b):
     return a * torch.exp(b) + a.detach()
@@ -465,14 +464,13 @@ def halfway(x=5, w=2):
         hints=[
             "Go through the lines one by one, and ask of each: which operand requires a gradient at this moment?",
             "When x * x ran, neither operand required grad, so it left no node. mixed and late have one each.",
-            f"x hears only from late, whose other factor is w. w hears from both: early = {early} from mixed, x = {x} from late.",
+            f"x gets a message only from late, whose other factor is w. w gets one from both: early = {early} from mixed, x = {x} from late.",
         ],
         wrong=[
             wrong_answer(
                 [2 * x * w + w, both],
                 "M05",
-                "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient "
-                "comes back through early: x hears only from late.",
+                "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient comes back through early: x gets a message only from late.",
             ),
             wrong_answer(
                 [2 * x * w, both],
@@ -504,7 +502,7 @@ def halfway(x=5, w=2):
             wrong_answer(
                 [2 * x, both],
                 "M05",
-                f"{2 * x} is the slope of x * x, but that ran before x required a gradient: it was not recorded. x hears only from late.",
+                f"{2 * x} is the slope of x * x, but that ran before x required a gradient: it was not recorded. x gets a message only from late.",
             ),
         ],
     )
@@ -544,7 +542,7 @@ item(
     points=1,
     hints=[
         "A gradient says what a small change does. Which values can change by a little?",
-        "What counts is the dtype of the tensor that is to require a gradient, at that moment. Print x.dtype if you are not sure.",
+        "What counts is the dtype that the tensor has at the moment when it should require a gradient. Print x.dtype if you are not sure.",
         "One floating point number makes the whole list floating point; long() gives integers, double() gives floats. "
         "An operand that requires no gradient may be anything.",
     ],
@@ -659,8 +657,9 @@ def record(name, operands, data):
 lab.check("02.7", record)
 
 # %% [markdown]
-# Your piece at work: when the lab makes a node, the tab **your engine** lights the line of yours that makes one, and the tab
-# **engine** the lab's. `lab.step_code(record, beside="record")` goes through your lines one by one.
+# Your piece at work: when the lab makes a node, the tab **your engine** lights the line of yours that makes one, and
+# the tab **engine** lights the lab's line. `lab.step_code(record, beside="record")` goes through your lines one by
+# one.
 
 # %%
 lab.step(record, beside="record")

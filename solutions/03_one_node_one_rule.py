@@ -21,7 +21,7 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 03.1 · Six nodes (3 points)
 #
-# The message `{m}` comes in at each node. What does the node send **to `a`**? Always `a = {a}` and `b = {b}`. Give a
+# The message `{m}` comes in at each node. What does the node send **to `a`**? In all six, `a = {a}` and `b = {b}`. Give a
 # list of six numbers.
 #
 # 1. `a + b`
@@ -183,7 +183,7 @@ item(
         wrong_answer(
             ["nothing", "result", "result", "result"],
             "",
-            "From the product alone nobody gets the factors back. a gets g * b, so the node must keep b, and a for the sake of b.",
+            "From the product alone you do not get the factors back. a gets g * b, so the node must keep b. And b gets g * a, so it must keep a.",
             score=1.5,
         ),
         wrong_answer(
@@ -465,10 +465,11 @@ avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where
 # the `root`, gets its one message from outside.
 #
 # Write `count(root)`. It returns a dict: for every node that can be reached from `root`, how many messages it will get.
-# `node.edges` is a list of nodes; `None` is a dead end, and no node. A graph may be thousands of nodes deep, and Python allows
+# `node.edges` is a list of nodes; `None` is a dead end, not a node. A graph may be thousands of nodes deep, and Python allows
 # about a thousand calls inside each other.
 #
-# `engine` below has what was there before. If exercise 02.7 is still open, its piece is the course's: look at it, and go on.
+# `engine` below has what was there before. If your exercise 02.7 is still open, the course's piece stands there: look
+# at it, and go on.
 
 # %%
 engine = lab.engine_so_far("count")
@@ -631,7 +632,7 @@ def count(root):
     return deps
 
 
-@wrong("M03", "You look for the edges of None. It is a dead end and no node: pass it over.")
+@wrong("M03", "You look for the edges of None. It is a dead end, not a node: skip it.")
 def count(root):
     deps, stack = {root: 1}, [root]
     while stack:
@@ -684,7 +685,7 @@ def count(root):
     return deps
 
 
-@wrong("", "You stop behind the root. The nodes that it leads to have edges too.")
+@wrong("", "You stop after the root. The nodes that it leads to have edges too.")
 def count(root):
     deps = {root: 1}
     for node in root.edges:

@@ -45,7 +45,7 @@ CLAIMS = {
     ),
     "C06": Claim(
         "the constant in y + 3 has an AccumulateGrad",
-        "in its place stands (None, 0)",
+        "it has the dead end (None, 0)",
         "02", "assert (b + 3).grad_fn.next_functions[1] == (None, 0)",
     ),
     "C07": Claim(

@@ -27,8 +27,8 @@
 #         backward(child, message)
 # ```
 #
-# It is right on every chain, and on `a + a`. On three lines below it is **wrong**. **What does it do wrong, and what does
-# a right one do?**
+# It is right on every chain, and on `a + a`. On the three lines of the next question it is **wrong**. **What does it
+# do wrong, and what does a right one do?**
 #
 # **Warm-up**, from memory. (1) In `p * q` with `p = 5` and `q = 7`, the message `2` comes in at the
 # node. Which message goes to `p`? (2) You nudge `x` up by `0.001`, and `y` moves down by `0.004`. What is
@@ -85,8 +85,8 @@ with lab.record() as trace:
 # ## Step: what does `b` wait for?
 #
 # Step first, and reveal the answer afterwards. The stepper asks for each message: type it, press **Commit**, then
-# **Next question**. Whenever a message reaches the node of `b`, look what that node is **waiting** for. What comes
-# in when it runs at last?
+# **Next question**. Whenever a message reaches the node of `b`, look at what that node is **waiting** for. What has
+# come in when it runs at last?
 
 # %%
 lab.step(trace, predict="grad")
@@ -146,8 +146,8 @@ lab.step(mine, mode="engine")
 # %% [markdown]
 # ## Three engines that do not wait
 #
-# Here are three engines that do not wait. Each is right on some small graph. On ours they give `0`, `48` and `144`.
-# **Read, then predict**: which engine gives which number?
+# Each of these engines is right on some small graph. On ours they give `0`, `48` and `144`. **Read, then predict**:
+# which engine gives which number?
 
 
 # %%
@@ -209,12 +209,12 @@ lab.reveal(prediction, wrong, "04.e")
 # them on one."
 
 # %% [markdown]
-# Compare our engine with one that runs a node at its first message. The button
-# **difference** with the arrow down leads to the place where they part.
+# Compare our engine with one that runs a node at its first message. The button **difference** with the arrow down
+# leads to the first step where they differ.
 #
-# Then write an engine that waits. It first counts how many messages each node will get. **Predict** the
-# counts for the nodes of `b` and `c`, and for the mailbox of `a`. Then it starts with the message 1 at the
-# loss, the **seed**.
+# After the comparison you find an engine that waits. It first counts how many messages each node will get. Then it starts
+# with the message 1 at the loss, the **seed**. **Predict** the counts for the nodes of `b` and `c`, and for the
+# mailbox of `a`.
 
 
 # %%
@@ -266,8 +266,8 @@ lab.step(trace)
 
 # %% [markdown]
 # This loop is the heart of PyTorch's engine, and of this lab's: **dependency counts** say how many messages a node still
-# waits for, and the **ready queue** holds the nodes that wait for none. Both engines add one rule. If several nodes are
-# ready, the one that was made last runs first. Only an accumulator runs before all others.
+# waits for, and the **ready queue** holds the nodes that wait for none. Both engines add one rule. If several nodes
+# are ready, the one that was made last runs first. But an accumulator runs before all other nodes.
 #
 # Watch the lab's own loop: in the stepper above press **backward**, the tab **engine**, then **Step**. The marked
 # line has just run. Above it are `ready`, `deps` (your `waiting`) and `buffers` (your `total`). Before
@@ -275,7 +275,7 @@ lab.step(trace)
 #
 # > **You may think** a tensor that is used again keeps the last gradient that arrives.
 # >
-# > **That is not what happens.** Both edges lead to the same node, and that adds up its messages. **Here it is**, in the
+# > **That is not what happens.** Both edges lead to the same node, and this node adds up its messages. **Here it is**, in the
 # > next cell.
 #
 # ## Why not walk every path?
@@ -372,8 +372,9 @@ lab.step(trace)
 # The graph has eleven nodes: seven operations and four accumulators. You could apply the rule of each by hand. The edge to
 # `x` is a dead end.
 #
-# Now let the network learn, from 1400 images. Each turn builds a new graph, walks backward, and moves the weights and
-# biases, its **parameters**, against their gradients. At least 95 % of 397 new images must be right.
+# Now let the network learn, from 1400 images. Each turn builds a new graph, walks backward, and moves the
+# **parameters** of the network, the weights and biases, against their gradients. At least 95 % of 397 new images must
+# be right.
 
 # %%
 assert len(trace.nodes) == 11
@@ -433,7 +434,7 @@ lab.practice("04", seed=2)
 # 2. What it sends depends on the whole sum. So it waits, and runs once.
 # 3. Count the messages first. A node is ready when its last one has come.
 # 4. There can be far more paths than edges. A pass that waits needs each edge once.
-# 5. Three lines or a network: the loop is the same.
+# 5. For three lines and for a network, the loop is the same.
 #
 # ![From the loss one message goes straight to the node of b, and one through c. The node of b waits until all have come, adds them, and sends the sum on to a.](pictures/04.svg)
 #

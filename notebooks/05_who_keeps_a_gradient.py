@@ -76,7 +76,7 @@ with lab.record() as trace:
     loss.backward()
 
 # %% [markdown]
-# ## Step: what becomes of the sum at `h`?
+# ## Step: what happens to the sum at `h`?
 #
 # Step first, and reveal the answer afterwards. The stepper stops where it wants a number from you: type it,
 # press **Commit**, then **Next question**. Watch the sum that arrives at the node of `h`, and watch the **leaf table** at
@@ -105,8 +105,8 @@ assert kept == ["x"]
 assert x.grad == 24
 
 # %% [markdown]
-# If you want the gradient of another tensor, ask before backward. `retain_grad` keeps it. A **hook** is a function of yours
-# that is called with the gradient as it passes.
+# If you want the gradient of another tensor, ask before backward. `retain_grad` keeps it. A **hook** is a function
+# that you write. Backward calls it with the gradient that passes.
 
 # %%
 x = torch.tensor(3.0, requires_grad=True)
@@ -133,8 +133,8 @@ truth = {"w": w, "k": k, "w * 1": w * 1, "k * 1": k * 1, "w.detach()": w.detach(
 lab.reveal(leaves, {name: tensor.is_leaf for name, tensor in truth.items()}, "05.d")
 
 # %% [markdown]
-# Here is where it hurts. Somebody scales a new parameter, to start with small numbers. In the first try the line
-# that asks for the gradient comes after the scaling, in the second before:
+# Here is where it hurts. Somebody scales a new parameter, to start with small numbers. In the first try, they ask for
+# the gradient after the scaling. In the second try, they ask for it before:
 
 # %%
 with lab.record():
@@ -187,15 +187,15 @@ lab.step(trace)
 # that helps: "The first sum is the chain rule. The second is a habit of the mailbox, and you may empty it."
 
 # %% [markdown]
-# The mailbox goes on from pass to pass, and that is useful: if the data come in **batches**, a few examples each, you
-# can gather the gradients of four batches before one update. If you do not want it, clear before each backward:
-# `x.grad = None`, or `optimizer.zero_grad()`.
+# The mailbox goes on adding from pass to pass. That can be useful: if the data come in **batches**, a few examples
+# each, you can add up the gradients of four batches before one update. If you do not want this, clear before each
+# backward: `x.grad = None`, or `optimizer.zero_grad()`.
 #
 # **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
 # turn is 4. After the first turn `.grad` holds 4. What does it hold after the second and the third?
 #
-# **All yours.** The loss is `x * x * x`, at `x = 2`. Call backward, clear, and call backward of a new loss again. What
-# does `.grad` hold at the end?
+# **All yours.** The loss is `x * x * x`, at `x = 2`. Call backward, clear, compute the loss anew, and call backward
+# again. What does `.grad` hold at the end?
 
 # %%
 half, yours = [..., ...], ...  # after the second and the third turn; at the end
@@ -229,7 +229,7 @@ with lab.record():
 answered = lab.reveal(prediction, [a.grad, b.grad, str(c.grad)], "05.h")
 
 # %% [markdown]
-# When you have answered, the lab reports about two of them, on the same loss:
+# When you have answered, the lab explains two of them, for the same loss:
 
 # %%
 assert (a.grad, b.grad, c.grad) == (4, 0, None)
@@ -287,8 +287,8 @@ lab.practice("05", seed=2)
 #
 # 1. A leaf is a tensor without history.
 # 2. Backward computes a gradient at every node. Somebody has to keep it, or it is dropped.
-# 3. Do you want that of a tensor in between? Call `h.retain_grad()` before backward.
-# 4. `.grad` goes on from pass to pass, until you clear it.
+# 3. Do you want the gradient of a tensor in between? Call `h.retain_grad()` before backward.
+# 4. Each pass adds to `.grad`, until you clear it.
 # 5. `None` is not zero: ask whether there was a path.
 #
 # ![Within one pass, messages meet at a node, and their sum is used and dropped. At the mailbox of a leaf the sum stays, and the next pass adds to it.](pictures/05.svg)

@@ -26,7 +26,7 @@
 #     h.backward()     # at the second word: Trying to backward through the graph a second time
 # ```
 #
-# Somebody adds `retain_graph=True`, and the error is gone. **Is the program right now?**
+# Somebody adds `retain_graph=True`, and the error is gone. **Is the program correct now?**
 #
 # **Warm-up**, from memory. (1) `x` is 2, and `(x * x).backward()` runs three times. What does `x.grad` hold?
 # (2) Which of these must remember operands for the way back: `"a + b"` or `"a * b"`?
@@ -88,7 +88,7 @@ with lab.record() as trace:
 # %% [markdown]
 # ## Step: what is saved, and when is it gone?
 #
-# The stepper has all four calls. Before each call it asks: will there be an error? Answer, and go on with **Step**.
+# The stepper has all four calls. Before each call it asks you: will there be an error? Answer, and go on with **Step**.
 # Watch the line **Saved**: when does something appear there, and when is it gone? At the last step, read why
 # the engine stops.
 
@@ -125,7 +125,7 @@ with lab.expect(RuntimeError, "after they have already been freed"):
 # %% [markdown]
 # ## Who saves what?
 #
-# The recorded run knows. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
+# **Predict**: for each line, how many tensors does its node save? `x` is a matrix
 # that does not require a gradient, `w` and `b` do.
 
 # %%
@@ -152,8 +152,8 @@ assert saved == [1, 0, 1, 1, 1]
 assert edges == [2, 2]  # above: the forward run made them, and they stay
 
 # %% [markdown]
-# Step by step, the memory that saved values hold grows. And in backward? **Predict** whether it `"stays"`, `"shrinks"` from node
-# to node, or `"drops"` as a whole.
+# In forward, the memory that saved values hold grows step by step. **Predict** what it does in backward: it
+# `"stays"`, it `"shrinks"` from node to node, or it `"drops"` as a whole.
 
 # %%
 prediction = ...
@@ -214,8 +214,8 @@ assert a.grad == 32  # 3 * 2a + 5 * 2a
 
 # %% [markdown]
 # **Half done.** One call could have done the same, without keeping anything: `(first + second).backward()`.
-# What would `a.grad` be? **All yours:** drop `retain_graph=True` above. At which node does the second pass
-# stop: that of `"second"` or that of `"h"`?
+# What would `a.grad` be? **All yours:** suppose that you leave out `retain_graph=True` above. At which node does the
+# second pass stop, at the node of `"second"` or of `"h"`?
 
 # %%
 half, yours = ..., ...
@@ -237,9 +237,9 @@ lab.reveal(yours, "h" if edges_to_leaf == 2 else "second", "06.i")
 # %% [markdown]
 # ## The charm: `retain_graph` in a loop
 #
-# A loop carries a state `h` from turn to turn. The second turn fails with the error from the top. Its
-# message suggests `retain_graph=True`, and with it the error is gone, as if by a charm. **Predict**: with the charm, how many
-# nodes does the backward pass of turn 5 visit: about as many as that of turn 1, or how many times as many?
+# A loop carries a state `h` from turn to turn. The second turn fails with the error from the top. The message
+# suggests `retain_graph=True`, and with it the error is gone, as if by a charm. **Predict**: compare the backward
+# passes of turn 5 and of turn 1, with the charm. How many times as many nodes does that of turn 5 visit?
 
 # %%
 times_as_many = ...
@@ -319,7 +319,7 @@ lab.practice("06", seed=2)
 # 2. When its rule has run, backward drops them. The graph stays.
 # 3. A second backward stops at the first node that needs what is gone.
 # 4. Saved values, a gradient in the middle, a record of backward: each has a switch of its own.
-# 5. A state that goes from turn to turn wants `detach`, and no charm.
+# 5. A state that goes from turn to turn needs `detach`, not `retain_graph`.
 #
 # ![A node with a pocket. Forward fills the pocket, the first backward empties it, and the second backward finds nothing in it.](pictures/06.svg)
 #

@@ -18,7 +18,7 @@
 #
 # **35 minutes. You need:** notebooks 02, 05 and 06.
 #
-# Each turn computes the right numbers, and still the second turn fails:
+# The first turn computes the right numbers. In the second turn, `backward` fails:
 #
 # ```python
 # for x, y in batches:
@@ -28,7 +28,7 @@
 #         w = w - 0.1 * w.grad
 # ```
 #
-# **What has become of `w`?**
+# **What happened to `w`?**
 #
 # **Warm-up**, from memory. (1) A loop carries `h` from turn to turn, and the second backward fails. What is
 # the cure: `"retain_graph"` or `"detach"`? (2) `b = a * a`, and the loss is `b * (b * 3)`. How many messages
@@ -96,9 +96,9 @@ lab.reveal(prediction, x.grad, "07.c")
 assert x.grad == 3
 
 # %% [markdown]
-# And if the *only* path is cut? You may read about the next program that `z.grad_fn` is `AddBackward0`, and that
-# `z.backward()` leaves a zero in `x.grad`. **Predict**: the `grad_fn`, `"AddBackward0"` or `"None"`; the call,
-# `"works"` or `"error"`; and `x.grad`, `"0"` or `"None"`.
+# And if the *only* path is cut? Somebody writes about the next program that `z.grad_fn` is `AddBackward0`, and that
+# `z.backward()` leaves a zero in `x.grad`. Is that so? **Predict**: the `grad_fn`, `"AddBackward0"` or `"None"`;
+# the call, `"works"` or `"error"`; and `x.grad`, `"0"` or `"None"`.
 
 # %%
 prediction = [..., ..., ...]
@@ -118,7 +118,7 @@ if lab.reveal(prediction, [str(z.grad_fn), call, str(x.grad)], "07.d"):
 # %% [markdown]
 # ## Switches: what does each one cut?
 #
-# Here are five switches, and a line without a switch. Each result is a tensor times 3, or what a layer makes of it.
+# Here are five switches, and a line without a switch. Each result is a tensor times 3, or what a layer computes from it.
 # **Predict** for each: does the result require a gradient?
 
 # %%
@@ -137,9 +137,10 @@ with torch.no_grad():
 lab.reveal(prediction, {switch: result.requires_grad for switch, result in results.items()}, "07.e")
 
 # %% [markdown]
-# What do the switches save? Five images run forward through two layers. As it is, the nodes keep 500 numbers
-# for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`. No backward follows: with
-# `eval`, is the memory that saved values hold `"flat"` over the steps, does it grow and `"stay"`, or grow and `"shrink"`?
+# What do the switches save? Five images run forward through two layers. Without a switch, the nodes keep 500 numbers
+# for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`. No backward follows.
+# With `eval`, what does the memory that saved values hold do over the steps: is it `"flat"`, does it grow and
+# `"stay"`, or does it grow and `"shrink"`?
 
 # %%
 prediction = [..., ..., ...]
@@ -163,7 +164,7 @@ if lab.reveal(prediction, [with_eval, under_no_grad, curve], "07.f"):
 assert plain == 500  # the images, 320, the hidden values, 60, and the weights of the second layer, 120
 
 # %% [markdown]
-# And what does freezing cut? Of two layers, the first is learned, and the second is frozen. The gradient still flows
+# And what does freezing cut? Of two layers, the first learns, and the second is frozen. The gradient still flows
 # *through* what is frozen.
 
 # %%
@@ -175,9 +176,9 @@ assert first.grad == 15
 assert frozen.grad is None
 
 # %% [markdown]
-# With `no_grad` around the frozen layer, or `detach` behind it, `first` would get nothing. **Half done:** the state between
+# With `no_grad` around the frozen layer, or `detach` after it, `first` would get nothing. **Half done:** the state between
 # the parameters `p` and `q` below is detached. Which of them gets a gradient? Answer with a list of
-# names. **All yours:** and if instead the *second* product runs under `no_grad`?
+# names. **All yours:** and if nothing is detached, but the *second* product runs under `no_grad`?
 
 # %%
 half, yours = ..., ...
@@ -317,7 +318,7 @@ lab.practice("07", seed=6)
 #
 # ## In five lines
 #
-# 1. Each switch cuts something else: a stretch of time, one value, one leaf, or nothing at all.
+# 1. Each switch cuts something different: a stretch of time, one value, one leaf, or nothing at all.
 # 2. A gradient flows through what is frozen, and it stops at what is detached.
 # 3. What runs while nothing is recorded leaves no way back.
 # 4. Update a parameter in place, under `no_grad`. Then it stays the parameter.

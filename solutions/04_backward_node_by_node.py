@@ -119,7 +119,7 @@ def four_graphs(a=2, p=3, q=4, r=3, s=5):
             wrong_answer(
                 [first, second, third, 0],
                 "M06",
-                "In graph 4 you asked b before anything had reached it. It runs last of the three, when both messages are in.",
+                "In graph 4 you let b send before anything had reached it. It runs last of the three, when both messages are in.",
                 score=3,
             ),
             wrong_answer(
@@ -149,7 +149,7 @@ item("04.1", kind="number", points=4, partial=True, variant=four_graphs)
 #
 # Work on paper, or be the engine in the stepper below: choose each node and type what it sends. Then run
 # `lab.check("04.2", stepper)` in a cell of your own: it judges your first tries. `stepper.engine_answer` has them as
-# pairs. Clicks are not handed in, cells are: copy the pairs into your answer.
+# pairs. Your clicks are not handed in, only your cells. So copy the pairs into your answer.
 
 # %%
 a = torch.tensor(3.0, requires_grad=True)
@@ -361,7 +361,7 @@ item(
 # %% [markdown]
 # ## 04.4 · Write backward (5 points)
 #
-# Here is a graph as small as can be. A node knows its `value`, its `inputs`, and its `rule`: from
+# Here is a very simple graph. A node knows its `value`, its `inputs`, and its `rule`: from
 # the gradient `g` of its value, `rule(g)` makes a list with one gradient per input. Write
 # `backward(root)`. Afterwards the `.grad` of every node is the gradient of the root with respect to that node. A graph may be
 # thousands of nodes deep, and Python allows about a thousand calls inside each other.
@@ -736,8 +736,7 @@ def backward(root):
             x.grad += g
 
 
-@wrong("M06", "You count a node once for every path that leads to it, and wait for messages that never come. Go into each node "
-       "once when you count: remember whom you have seen.", score=2)  # fmt: skip
+@wrong("M06", "You count a node once for every path that leads to it, and wait for messages that never come. Go into each node once when you count: remember which you have seen.", score=2)  # fmt: skip
 def backward(root):
     waiting, stack = {root: 0}, [root]
     while stack:
@@ -1128,7 +1127,7 @@ lab.check("04.5", pop)
 
 # %% [markdown]
 # Press **backward**, then **Step**: when the lab takes a node, the tab **your engine** lights your line that takes one, and the tab
-# **engine** the lab's `heappop`. Is it the same node? `lab.step_code(pop, beside="pop")` goes through your lines one by one.
+# **engine** lights the lab's `heappop`. Is it the same node? `lab.step_code(pop, beside="pop")` goes through your lines one by one.
 
 # %%
 lab.step(pop, beside="pop")
@@ -1227,7 +1226,7 @@ def pop(ready):
 
 @wrong(
     "",
-    "Among the nodes that are no accumulators you take the one made first. It is the other way round: the newest, with the highest number.",
+    "Among the nodes that are not accumulators you take the one made first. It is the other way round: the newest, with the highest number.",
 )
 def pop(ready):
     ready.sort(key=lambda node: (node.variable is None, node.number))
@@ -1262,7 +1261,7 @@ def pop(ready):
 
 @wrong(
     "",
-    "The list is right afterwards, but what you return is no node. Return the node that you have taken out.",
+    "The list is right afterwards, but what you return is not a node. Return the node that you have taken out.",
 )
 def pop(ready):
     ready.remove(max(ready, key=lambda node: (node.variable is not None, node.number)))

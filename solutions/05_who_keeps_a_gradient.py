@@ -54,14 +54,14 @@ item(
     partial=True,
     hints=[
         "A leaf is what no recorded operation has made. What is recorded of k * k?",
-        "A .grad is kept by leaves that require a gradient, and by what was asked to retain it.",
-        "m is a leaf (nothing of k * k is recorded) without a gradient; h is none, but retains its own.",
+        "Two kinds of tensors keep a .grad: leaves that require a gradient, and those for which retain_grad was called.",
+        "m is a leaf (nothing of k * k is recorded) without a gradient; h is not a leaf, but retains its gradient.",
     ],
     wrong=[
         wrong_answer(
             [True, False, False, False, False, *TRUE_GRADS],
             "M09",
-            "k and m do not require a gradient; that makes them leaves, not the contrary. A leaf is what no recorded operation made.",
+            "k and m do not require a gradient, and are leaves all the same. A leaf is what no recorded operation made.",
             score=3.2,
         ),
         wrong_answer(
@@ -108,7 +108,7 @@ item(
         wrong_answer(
             [*TRUE_LEAVES, True, True, False, True, False],
             "M08",
-            "Not every leaf has one: k and m do not require a gradient. And h, no leaf, was asked to retain its own.",
+            "Not every leaf has one: k and m do not require a gradient. And h is not a leaf, but was asked to retain its gradient.",
             score=2.8,
         ),
         wrong_answer(
@@ -400,7 +400,7 @@ def learn(w, turns, lr):
     return values
 
 
-@wrong("M11", "The number 0 is no tensor, and .grad holds a tensor or None. Write w.grad = None.")
+@wrong("M11", "The number 0 is not a tensor, and .grad holds a tensor or None. Write w.grad = None.")
 def learn(w, turns, lr):
     values = []
     for _ in range(turns):
@@ -596,7 +596,7 @@ def learn(w, turns, lr):
 # %% [markdown]
 # ## 05.4 · An engine that grows: deliver (1 point)
 #
-# The fourth piece of your engine. Within one pass, a gradient in between lies nowhere but in a dict of that pass, `buffers`:
+# The fourth piece of your engine. During a pass, the gradients in between are kept in a dict of that pass, `buffers`:
 # `{node: the sum of the messages that have arrived}`. Write `deliver(node, g, deps, buffers, ready)`, for one message `g` to
 # `node`:
 #
@@ -652,7 +652,7 @@ item(
 
 @shared
 def sent(deliver, messages, deps, passes=1):
-    "Deliver these messages, each a name and a number, and say what has become of deps, buffers and ready. m is the accumulator of a leaf."
+    "Deliver these messages, each a name and a number, and say what deps, buffers and ready are then. m is the accumulator of a leaf."
     from autograd_lab.course.own_engine import Node, Value
 
     nodes = {name: Node(name, [None]) for name in deps}

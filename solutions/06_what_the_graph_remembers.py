@@ -68,7 +68,7 @@ def kept(n=8, d=5, k=3):
             wrong_answer(
                 x + w + 2 * t,
                 "",
-                "Too much twice over: w is not kept, for x needs no gradient; and of p and t only t is.",
+                "Two are too many. w is not kept, because x needs no gradient; and p is not kept, because the rule of tanh uses its result t.",
             ),
             wrong_answer(
                 0,
@@ -174,7 +174,7 @@ item(
         wrong_answer(
             ["works", "works", "fails", "works"],
             "",
-            "The other way round in 2 and 3: exp saves its result, and a - 2 saves nothing, for its rule is g.",
+            "The other way round in 2 and 3: exp saves its result, and a - 2 saves nothing, because its rule is g.",
             score=2,
         ),
         wrong_answer(
@@ -384,7 +384,7 @@ def train(w, xs):
 
 @wrong(
     "M16",
-    "w is frozen afterwards: it no longer requires a gradient. It is the state that was to be cut loose, and only that.",
+    "w is frozen afterwards: it no longer requires a gradient. Cut the state loose, and nothing else.",
     score=2,
 )
 def train(w, xs):
@@ -815,7 +815,7 @@ def backward(root):
 
 @wrong(
     "M11",
-    "You add to None: that is what .grad of a leaf holds before anything has arrived. Ask for it first.",
+    "You add to None: that is what .grad of a leaf holds before anything has arrived. Check for None first.",
 )
 def backward(root):
     deps, buffers, ready = count(root), {}, []

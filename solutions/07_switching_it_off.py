@@ -204,14 +204,14 @@ item(
         wrong_answer(
             ["no_grad", "eval", "eval", "detach"],
             "M16",
-            "eval does not touch the gradients: the first layers would go on learning. Tell their parameters.",
+            "eval does not touch the gradients: the first layers would go on learning. Freeze their parameters.",
             score=3,
         ),
         wrong_answer(
             ["eval", "no_grad", "eval", "detach"],
             "M16",
             "eval goes on recording, so it saves no memory. And no_grad would have to be written around the first layers in every "
-            "step; freezing tells the parameters themselves.",
+            "step; freezing marks the parameters themselves.",
             score=2,
         ),
         wrong_answer(
@@ -471,7 +471,7 @@ def step(parameters, lr):
                 p.grad = None
 
 
-@wrong("", "Whether several numbers are true has no answer. All that decides is whether there is a gradient: p.grad is not None.", score=0.5)  # fmt: skip
+@wrong("", "Python cannot say whether a tensor of several numbers is true. All that decides is whether there is a gradient: p.grad is not None.", score=0.5)  # fmt: skip
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:
@@ -696,8 +696,7 @@ def backward_frozen(first, middle, last, x):
 
 @wrong(
     "M16",
-    "middle is in evaluation mode now, which switches dropout and batch norm, not gradients: its parameters "
-    "learn on.",
+    "middle is in evaluation mode now, which switches dropout and batch norm, not gradients: its parameters go on learning.",
 )
 def backward_frozen(first, middle, last, x):
     middle.eval()
@@ -760,7 +759,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "The sum was asked for; a mean divides every gradient by the number of rows.", score=0.5)
+@wrong("", "The task asks for the sum; a mean divides every gradient by the number of rows.", score=0.5)
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).mean().backward()

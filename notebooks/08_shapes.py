@@ -18,8 +18,8 @@
 #
 # **40 minutes. You need:** notebooks 05 and 07.
 #
-# A layer adds ten numbers, its *bias*, to each of a thousand rows. The loss looks at all of them. **Which shape does the
-# gradient of the bias have, and what became of a thousand messages?**
+# A layer adds ten numbers, its *bias*, to each of a thousand rows. The loss looks at all of them. **Which shape does
+# the gradient of the bias have, and what happens to the thousand messages?**
 #
 # **Warm-up**, from memory. (1) What is `a.grad` after `(a * a.detach()).backward()` at `a = 5`? (2) `b` is
 # a leaf without a gradient yet. What is `b.grad` after `(b * 3).backward()`, run twice?
@@ -100,14 +100,14 @@ assert moved.sum() == b.grad[2] == 3
 assert x.grad.tolist() == [[4], [4], [4]]
 
 # %% [markdown]
-# Count the cells that `b[2]` feeds. So many messages come back to it, and messages that meet are added. It is the same for
-# each number of `x`. So:
+# Count the cells that `b[2]` feeds. Just as many messages come back to it, and messages that meet are added. It is
+# the same for each number of `x`. So:
 #
 # **broadcast on the way forward = sum on the way back**, over just those dimensions in which the tensor was
 # repeated.
 #
 # Now let the loss give each cell a weight of its own, as printed below. **Work out** by hand the gradient of each number of
-# `b`. The results come below the weights, once from nudging each number of `b` alone, and once from backward.
+# `b`. The cell prints the results below the weights, once from nudging each number of `b` alone, and once from backward.
 
 # %%
 weights = torch.arange(12.0).reshape(3, 4)
@@ -128,7 +128,7 @@ print(weights, "\nnudged:", [nudge(i) for i in range(4)], "\nb.grad:", b.grad.to
 assert b.grad.tolist() == [nudge(i) for i in range(4)] == [12, 15, 18, 21]
 
 # %% [markdown]
-# The weights are the messages that come in at the sum. `b.grad` holds the sums of their columns.
+# The weights are the messages that come in at the node of `x + b`. `b.grad` holds the sums of their columns.
 #
 # ## Which dimensions are summed?
 #
@@ -172,7 +172,7 @@ lab.reveal(yours, [r.shape, p.grad[0, 0, 0], q.grad[0, 0]], "08.e")
 # %% [markdown]
 # ## Sum or mean?
 #
-# `w` is a number. It is multiplied with four others. **Predict** `w.grad` for three losses: the **sum** of all
+# `w` is a number. It is multiplied by four other numbers. **Predict** `w.grad` for three losses: the **sum** of all
 # four products; their **mean**; and the means of the first two and of the last two, in **two backward calls**
 # without clearing.
 
@@ -195,8 +195,8 @@ halves = gradient((w * data[:2]).mean(), (w * data[2:]).mean())
 answered = lab.reveal(prediction, [of_sum, of_mean, halves], "08.f")
 
 # %% [markdown]
-# A batch that is too large is cut into pieces. How much does a piece count? As much as its **share** of the batch.
-# Dividing by the number of pieces is right only if all have the same size.
+# A batch that is too large is cut into pieces. Each piece must count as much as its **share** of the batch. Dividing
+# by the number of pieces is right only if all pieces have the same size.
 
 # %%
 assert (of_sum, of_mean, halves) == (60, 15, 30)
@@ -212,8 +212,8 @@ assert by_count != of_mean
 # %% [markdown]
 # ## Moving numbers about: reshape and index
 #
-# `reshape` and indexing compute nothing. They move numbers, and backward moves the messages home. **Predict**
-# the shape of `v.grad` below, and the four numbers of `u.grad`. Index `2` is picked twice.
+# `reshape` and indexing compute nothing. They move numbers, and backward moves the messages back to where the numbers
+# came from. **Predict** the shape of `v.grad` below, and the four numbers of `u.grad`. Index `2` is picked twice.
 
 # %%
 shape, picked = ..., [..., ..., ..., ...]
@@ -271,7 +271,7 @@ lab.step(trace, predict="shape")
 #
 # ## Exit ticket: shape, sum, mean
 #
-# `k` has shape `(7, 1)`. It is multiplied with a tensor of ones of shape `(7, 3)`. (1) What is the shape of
+# `k` has shape `(7, 1)`. It is multiplied by a tensor of ones of shape `(7, 3)`. (1) What is the shape of
 # `k.grad`? (2) The loss is the **sum** of the product. What is each number of `k.grad`? (3) Now the loss is the **mean**
 # of all cells. What is that number divided by?
 

@@ -91,9 +91,9 @@ lab.reveal(prediction, [y.shape, x.grad.shape], "09.c")
 # %% [markdown]
 # ## Step: a seed of your own
 #
-# The seed is not 1 here, but your `v`. It counts the first output once, and the next one ten times. Press **Go to the
-# question** and follow the seed down to `x`: the stepper asks for each message. (`A` is an input too, but needs no
-# gradient. What is computed for it?)
+# Here the seed is not 1, but the `v` of the cell above. It counts the first output once, and the next one ten times.
+# Press **Go to the question** and follow the seed down to `x`: the stepper asks for each message. (`A` is an input
+# too, but needs no gradient. What is computed for it?)
 
 # %%
 lab.step(trace, predict="grad")
@@ -136,8 +136,8 @@ both = vjp([3.0, 1.0])
 answered = lab.reveal(half, both[1:], "09.e")
 
 # %% [markdown]
-# What do ones do to `a**2`, and what does another `v` do? And one more thing: `v` has a meaning. If the loss is
-# `(v * y).sum()`, then `v` is the gradient of `y`.
+# The next cell starts from `a**2`, once with ones and once with another `v`. Compare the two. And `v` has a meaning:
+# if the loss is `(v * y).sum()`, then `v` is the gradient of `y`.
 
 # %%
 assert vjp([1.0, 0.0]) == [2, 8, 0]
@@ -153,7 +153,7 @@ x.grad = None
 loss = (torch.tensor([3.0, 1.0]) * f(x)).sum()
 loss.backward()
 if answered:
-    print("f, by way of a loss:", x.grad.tolist())
+    print("f, through a loss:", x.grad.tolist())
 assert x.grad.tolist() == both
 
 # %% [markdown]
@@ -195,7 +195,7 @@ if lab.reveal(prediction, [len(rows), len(columns)], "09.g"):
     plots.uncovered(rows)
 
 # %% [markdown]
-# Here are more cases: a curve with one input and 50 outputs, and a chain of 20 steps. How many passes does each mode need
+# Here are two more cases: a curve with one input and 50 outputs, and a chain of 20 steps. How many passes does each mode need
 # for the curve? How many values does each mode keep for the chain?
 
 
@@ -295,7 +295,8 @@ lab.step(trace, predict="shape")
 
 # %% [markdown]
 # The whole Jacobian of this small layer has 10 rows of 640 numbers. For the 1400 images of notebook 04 it would have
-# 8,960,000 numbers, and nearly all would be 0. The rule needs none of them, only one more matrix product.
+# 8,960,000 numbers, at least nine in ten of them 0. The rule never makes this table. It needs only one more matrix
+# product.
 #
 # ## Modify: seed two places
 #
@@ -336,7 +337,7 @@ lab.practice("09", seed=3)
 #
 # 1. `backward(v)` weights the rows of the Jacobian by `v`, and adds them up.
 # 2. So `v` has the shape of the output. What comes back has the shape of the input.
-# 3. Nobody ever makes the table.
+# 3. Backward never makes the whole table.
 # 4. Backward needs a pass for each output, forward mode one for each input.
 # 5. The rule of a matrix product is a matrix product for each factor. The shapes tell you which.
 #

@@ -128,8 +128,8 @@ for code in prediction:
 answered = lab.reveal(prediction, dict(zip(prediction, truth, strict=True)), "10.d")
 
 # %% [markdown]
-# **Worked example.** One of the five cases again. When you have answered, the lab names three lines: who saved, who
-# overwrote, and who needed the value.
+# **Worked example.** Here is one of the five cases again. When you have answered, the lab names three lines: the one
+# that saved the value, the one that overwrote it, and the one that needed it.
 
 # %%
 assert truth == ["fine", "error", "fine", "error", "fine"]
@@ -148,9 +148,9 @@ def fourth_case():
 fourth_case() if answered else None
 
 # %% [markdown]
-# **Half done:** take `z = z + 1` in place of `z += 1`, and the same program runs. What
-# does `z._version` say then? **All yours:** `x = 4`, `y = x * x`, `z = y * 3`, then `y.zero_()`, then backward from
-# `z`. What is `x.grad`: a number, or `"error"`?
+# **Half done:** the same program runs if you write `z = z + 1` where it has `z += 1`. What does `z._version` say
+# then? **All yours:** `x = 4`, `y = x * x`, `z = y * 3`, then `y.zero_()`, then backward from `z`. What is `x.grad`:
+# a number, or `"error"`?
 
 # %%
 half, yours = ..., ...
@@ -326,7 +326,7 @@ lab.practice("10", seed=1)
 #
 # 1. A write in place is an error only if backward needs the saved value that it overwrote.
 # 2. A counter notices it: the node notes a version, and compares.
-# 3. `.data` goes past the counter. Nobody notices, and the gradient is wrong.
+# 3. A write into `.data` does not move the counter. Nobody notices, and the gradient is wrong.
 # 4. A view shares memory and history with the tensor behind it.
 # 5. An optimizer writes in place. Step after all calls of backward.
 #

@@ -21,7 +21,7 @@
 # The loss is fine. After the next step every weight is `nan`, "not a number", and no value was `nan` on the way. **Where does
 # it come from?** In this notebook you write rules yourself, and see what a rule may do wrong.
 #
-# **Warm-up**, from memory. (1) `y = x.exp()`, then `x` is overwritten in place (say it is no leaf). Does
+# **Warm-up**, from memory. (1) `y = x.exp()`, then `x`, which is not a leaf, is overwritten in place. Does
 # backward work: `"fine"` or `"error"`? (2) `b` has shape `(4,)` and is added to a tensor of shape `(3, 4)`. The
 # loss is the sum. What is each element of `b.grad`?
 
@@ -58,9 +58,9 @@ lab.reveal(bias, b.grad[0], "11.b")
 # %% [markdown]
 # ## Predict: a rule with a slip
 #
-# An operation is a class with two functions. `forward` computes and saves. `backward` gets the message `g` from
-# above and returns a message for each input. Both get a `ctx` to keep things in. It is the node that will stand in the
-# graph. Here somebody forgot something. `x = 3`, and the true gradient of `10 * x * x` is 60. **What does
+# An operation is a class with two functions. `forward` computes and saves. `backward` gets the message `g` that
+# arrives, and returns a message for each input. Both get a `ctx` to keep things in. It is the node that will stand in
+# the graph. Here somebody forgot something. `x = 3`, and the true gradient of `10 * x * x` is 60. **What does
 # `x.grad` say?**
 #
 # `6` · `10` · `60` · `"error"`
@@ -121,8 +121,9 @@ lab.reveal(prediction, not passes, "11.d")
 
 # %% [markdown]
 # `gradcheck` builds two tables with a row for each input: *numerical*, from nudging, and *analytical*, from the rule. Each
-# message that goes into the rule makes a column. With two inputs the messages are `(1, 0)` and `(0, 1)`. The picture has
-# five. **Before you run it**: which of the tables shows numbers beside the diagonal, where nothing should arrive?
+# message that goes into the rule makes a column. With two inputs the messages are `(1, 0)` and `(0, 1)`. The picture
+# has five inputs. **Before you run it**: which of the tables shows numbers off the diagonal, where there should be
+# zeros?
 
 # %%
 from autograd_lab.course import plots
@@ -138,10 +139,10 @@ both = torch.stack(nudged), torch.stack(sent, 1)
 plots.tables(*both, titles=["numerical", "analytical"], rows="input", columns="message")
 
 # %% [markdown]
-# If a rule ignores its message, it answers every message alike. (`gradcheck` wants numbers of 64 bits. Nudging is never exact,
-# and with `float32` rounding would drown the difference.)
+# If a rule ignores its message, it sends the same for every message. (`gradcheck` wants numbers of 64 bits. Nudging
+# is never exact, and in `float32` the rounding would hide the difference.)
 #
-# Write three rules. The lab checks each below.
+# Here are three rules to write. The cell below them checks each.
 #
 # - **Worked:** the square, mended.
 # - **Half done:** `exp(k * x)` for a number `k`. The slope is `k * exp(k * x)`, and the second factor is what
@@ -295,7 +296,8 @@ lab.reveal(prediction, str(overflowed), "11.g")
 
 # %% [markdown]
 # Now **modify** the rule below. As a formula it is right, and `gradcheck` agrees. But it divides `exp(x)` by `1 + exp(x)`, and
-# at 100 both are `inf`. Divide both sides of the fraction by `exp(x)`, and write the rule so that the slope at 100 is 1.
+# at 100 both are `inf`. Divide the top and the bottom of the fraction by `exp(x)`, and write the rule so that the
+# slope at 100 is 1.
 
 
 # %%
@@ -347,8 +349,8 @@ lab.reveal(inexact, "analytical" if nudged == 12 else "numerical", "11.i")
 #
 # 1. A `Function` has a `forward`, and a `backward` that returns the message times the slope.
 # 2. The engine believes your rule. `gradcheck` does not: it nudges.
-# 3. At a kink a rule returns what somebody has agreed on.
-# 4. `where` chooses values. Backward goes through both branches, and 0 times `inf` is no number.
+# 3. At a kink there is no slope. The rule returns a value by convention.
+# 4. `where` chooses values. Backward goes through both branches, and 0 times `inf` is `nan`.
 # 5. So make the input safe first, and choose afterwards.
 #
 # ![Forward, where takes the value of one of two branches. Backward, a message goes into each branch, also into the one that was not taken.](pictures/11.svg)

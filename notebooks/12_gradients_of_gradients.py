@@ -18,7 +18,7 @@
 #
 # **45 minutes. You need:** notebooks 05, 06 and 09.
 #
-# This program should punish steep slopes. It raises no error, and the punishment does nothing:
+# This program should punish steep slopes. It raises no error, but the punishment has no effect:
 #
 # ```python
 # (slope,) = torch.autograd.grad(y, x, retain_graph=True)
@@ -69,7 +69,7 @@ x = torch.tensor(5.0, requires_grad=True)
 answered = lab.reveal(prediction, [plain.requires_grad, str(x.grad)], "12.c")
 
 # %% [markdown]
-# A flag records the way back: `create_graph=True`.
+# With the flag `create_graph=True` the way back is recorded:
 
 # %%
 assert (plain.item(), plain.requires_grad, x.grad) == (75, False, None)
@@ -100,7 +100,7 @@ lab.step(trace, predict="grad")
 # The rule of `x**3` was computed as `1 * (x**2 * 3)`. That made the three nodes with a double outline, and the second pass
 # walks on them. Which formula does it end with?
 #
-# `torch.autograd.grad` also watches what you ask for. An input that the output does not use is an error, unless you allow it:
+# `torch.autograd.grad` also checks what you ask for. An input that the output does not use is an error, unless you allow it:
 
 # %%
 assert g.requires_grad
@@ -193,9 +193,9 @@ lab.reveal(yours, twice(a * a * b, a, b), "12.g")
 # ## A Hessian you never build
 #
 # A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters these
-# are 5,808,100 numbers. But often you want only its product with a vector `v`. If `g` is the gradient, that product is
-# itself a gradient: that of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does
-# this take, for any `n`? Then work out the product below, by hand. At `x = (2, 3)` the Hessian of the `f` in the
+# are 5,808,100 numbers. But often you want only its product with a vector `v`. If `g` is the gradient, that product
+# is itself a gradient: the gradient of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes
+# does this take, for any `n`? Then work out the product below, by hand. At `x = (2, 3)` the Hessian of the `f` in the
 # next cell has the rows `6, 4` and `4, 18`, and `v` is `(1, 10)`.
 
 # %%
@@ -219,8 +219,8 @@ lab.reveal(by_hand, product, "12.i")
 assert [hvp(f, x, v).tolist() for v in torch.eye(2)] == [[6, 4], [4, 18]]
 
 # %% [markdown]
-# If you want the whole matrix, ask with each `v` in turn that is 1 in one place and 0 elsewhere, as in the last line. Each
-# gives a row.
+# If you want the whole matrix, do this for each `v` that is 1 in one place and 0 elsewhere, as the last line does.
+# Each gives a row.
 #
 # ## A gradient inside a loss
 #
@@ -276,7 +276,7 @@ if answered:
 assert w.grad == 100
 
 # %% [markdown]
-# ## Exit ticket: once more, and where to
+# ## Exit ticket: a second derivative, and `.grad`
 #
 # (1) What is the second derivative of `x**2 * 5`, at any place? (2) With `create_graph=True`, does `torch.autograd.grad` fill
 # `x.grad`? `True` or `False`.

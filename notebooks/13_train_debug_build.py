@@ -18,8 +18,8 @@
 #
 # **60 minutes. You need:** the notebooks before, above all 05 to 08 and 10 to 12.
 #
-# A network trains, without an error, without a warning, **and does not learn. What do you look at first?** Here you train one
-# that learns. Then you break it in several ways, and read the cause from its gradients.
+# A network trains, without an error, without a warning, **and does not learn. What do you look at first?** Here you
+# train one that learns. Then you meet several that do not, and read the cause from their gradients.
 #
 # **Warm-up**, from memory. (1) `(g,) = torch.autograd.grad(x**3, x)`, without any flag: does `g` require a gradient?
 # And is `x.grad` filled? (2) `e = x.exp()`, then `e += 1`, then backward: `"error"` or `"fine"`?
@@ -210,7 +210,7 @@ if lab.reveal(prediction, size, "13.g"):
 # **For the instructor.** *Ask* for three lines on paper first, with the layers from left to right. *Expect* flat
 # ones, or a first layer with the largest gradient, "because it is the most important".
 #
-# The sentence that helps: "Nine factors in a row. What becomes of a quarter, nine times?"
+# The sentence that helps: "Nine factors in a row. What is a quarter of a quarter, and so on, nine times?"
 
 # %% [markdown]
 # A gradient **vanishes** when every layer shrinks the message, and it **explodes** when every layer stretches it. To cure
@@ -262,7 +262,8 @@ if lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else 
 #
 # The graph saves values for backward. **Predict** who holds most of them at its peak, from most to
 # least: `"plain"`, `"no_grad"`, and `"checkpoint"`, which forgets what lies inside each half of the layers and
-# computes it again when backward comes by. And is its curve over the steps `"one hill"` or `"a tooth for each half"`?
+# computes it again when backward gets there. And is its curve over the steps `"one hill"` or `"a tooth for each
+# half"`?
 
 # %%
 from autograd_lab.utils.checkpoint import checkpoint
@@ -302,7 +303,7 @@ if lab.reveal(prediction, [*order, "one hill" if peaks == 1 else "a tooth for ea
     plots.memory(held)
 
 # %% [markdown]
-# And where does the time go? Hooks before and after each node stop the clock. **Predict**: which node takes longest?
+# And where does the time go? Hooks before and after each node read the clock. **Predict**: which node takes longest?
 
 # %%
 import time
@@ -344,7 +345,7 @@ if lab.reveal(prediction, its_grad, "13.k"):
 # %% [markdown]
 # > **You may think** that a bug in training shows itself by an error.
 # >
-# > **That is not what happens.** The worst are silent: a wrong gradient is a gradient too.
+# > **That is not what happens.** The worst bugs are silent: a wrong gradient looks like any other.
 # >
 # > **Here it is**: four programs without an error. **Predict** the `.grad` of `x`: a number, or `"nan"`.
 # > `x` is 0 in the first two, and 3 in the others.
@@ -416,14 +417,14 @@ lab.reveal(hasty, "less" if early.values[given]["data"] < a.grad else "more", "1
 # optimizer.step()
 # ```
 #
-# Change the import, and this notebook runs there. Only `lab` stays here.
+# Change the import, and the networks of this notebook train there. `lab`, `datasets` and `plots` belong to this lab.
 #
 # ## In five lines
 #
 # 1. Forward, clear, backward, step.
 # 2. Keep the product of the layers' factors near one, or the gradient vanishes or explodes.
 # 3. Forward keeps values for backward. You can keep fewer, or none.
-# 4. The worst bugs are silent. Look at `.grad`: is it missing, zero, no number, or far too large?
+# 4. The worst bugs are silent. Look at `.grad`: is it `None`, zero, `nan`, or far too large?
 # 5. Then ask `lab.why`.
 #
 # ![A circle: forward, zero_grad, backward, step, and again with the next batch.](pictures/13.svg)

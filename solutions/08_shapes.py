@@ -145,7 +145,7 @@ def bias(a=1, b=2, c=3, d=4, e=5, f=10):
             wrong_answer(
                 [e, f, f],
                 "M07",
-                "Only the last row, and of it the last cell, has come through. Messages that meet are added.",
+                "Only the last message has come through each time. Messages that meet are added.",
             ),
             wrong_answer(
                 [a + b, c + d, left + right],
@@ -167,7 +167,7 @@ def bias(a=1, b=2, c=3, d=4, e=5, f=10):
             wrong_answer(
                 [left, right, f],
                 "M07",
-                "c feeds all six cells, and all six messages are added, not only the last one counts.",
+                "c feeds all six cells, and all six messages are added, not only the last one.",
                 score=1.33,
             ),
             wrong_answer(
@@ -717,7 +717,7 @@ def batch_gradient(w, x, y, size):
 
 @wrong(
     "",
-    "The numbers are right, but all rows are in graphs, which wait in memory, when the first gradient comes. Call backward for "
+    "The numbers are right. But when the first gradient comes, the graphs of all rows wait in memory. Call backward for "
     "each piece: then its graph can go before the next piece begins.",
     score=2.5,
 )
@@ -729,7 +729,7 @@ def batch_gradient(w, x, y, size):
 
 @wrong(
     "",
-    "The numbers are right, but all rows are in graphs, which wait in memory, when the first gradient comes. Call backward for "
+    "The numbers are right. But when the first gradient comes, the graphs of all rows wait in memory. Call backward for "
     "each piece: then its graph can go before the next piece begins.",
     score=2.5,
 )

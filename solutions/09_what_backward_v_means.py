@@ -19,8 +19,9 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 09.1 · The shape of v (2 points)
 #
-# `x` has shape `(3,)`, `M` has `(4, 3)`, `X` has `(5, 3)` and `W` has `(3, 2)`. Which shape must `v` have in each of these
-# calls? Write tuples: `(2,)` for two numbers in a row, `()` for a single number.
+# All tensors here require a gradient: `x` of shape `(3,)`, `M` of shape `(4, 3)`, `X` of shape `(5, 3)` and `W` of
+# shape `(3, 2)`. Which shape must `v` have in each of these four calls? Write each shape as a tuple. A vector of two
+# numbers has the shape `(2,)`, and a single number has the shape `()`.
 #
 # 1. `(M @ x).backward(v)`
 # 2. `(x * x).backward(v)`
@@ -45,9 +46,9 @@ item(
     points=2,
     partial=True,
     hints=[
-        "v is the message with which backward starts. At which end does it start?",
+        "Backward starts with the message v. At which end of the graph does it start?",
         "v has one number for each number of the output, whatever the inputs are.",
-        "The shapes of M @ x, x * x, x.sum() and X @ W.",
+        "What are the shapes of M @ x, x * x, x.sum() and X @ W?",
     ],
     wrong=[
         wrong_answer(
@@ -217,7 +218,7 @@ item(
         wrong_answer(
             [4, 300, 700, 2, "backward", "backward"],
             "M21",
-            "You counted right; then believe it. Two passes are fewer than 700, so for g forward mode wins.",
+            "Your counts are right. Two passes are fewer than 700, so for g forward mode is better.",
             score=1.67,
         ),
         wrong_answer(
@@ -266,7 +267,7 @@ item(
     hints=[
         "Write down three shapes: of X, of W, and of G, which is that of X @ W. Which products fit?",
         "X[i, k] feeds row i of the result, scaled by row k of W.",
-        "X gets G times W turned over; W gets X turned over times G.",
+        "X gets G times W transposed; W gets X transposed times G.",
     ],
 )
 
@@ -336,12 +337,12 @@ def matmul_rule(G, X, W):
     return X.T @ G, G @ W.T
 
 
-@wrong("M18", "What goes to W comes out turned over. Its shape must be that of W: X.T @ G.")
+@wrong("M18", "What goes to W comes out transposed. Its shape must be that of W: X.T @ G.")
 def matmul_rule(G, X, W):
     return G @ W.T, G.T @ X
 
 
-@wrong("M18", "What goes to X comes out turned over. Its shape must be that of X: G @ W.T.")
+@wrong("M18", "What goes to X comes out transposed. Its shape must be that of X: G @ W.T.")
 def matmul_rule(G, X, W):
     return W @ G.T, X.T @ G
 
@@ -568,7 +569,7 @@ def jacobian(f, x):
 
 @wrong(
     "M12",
-    "The first pass frees the saved values, and the second needs them. Here retain_graph=True is in its place.",
+    "The first pass frees the saved values, and the second needs them. Here retain_graph=True is right.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -638,7 +639,7 @@ def jacobian(f, x):
     return torch.autograd.grad(y, x, torch.eye(len(y)))[0]
 
 
-@wrong("", "Your table is turned over: the rows belong to the outputs, the columns to the inputs.")
+@wrong("", "Your table is transposed: the rows belong to the outputs, the columns to the inputs.")
 def jacobian(f, x):
     y = f(x)
     rows = []

@@ -88,7 +88,7 @@ item(
         wrong_answer(
             ["fine", "error", "fine", "error", "fine", "fine"],
             "M24",
-            "In 6, v is no copy: v += 1 writes into y, which the product has saved.",
+            "In 6, v is not a copy: v += 1 writes into y, which the product has saved.",
             score=2.5,
         ),
         wrong_answer(
@@ -485,7 +485,7 @@ def learn(w, v, lr):
     v = v - lr * v.grad
 
 
-@wrong("M16", "The second loss no longer pulls at v, and at w only half: the product in it has no history.", score=0.5)  # fmt: skip
+@wrong("M16", "The second loss sends nothing to v, and to w only half: the product in it has no history.", score=0.5)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v

@@ -703,7 +703,7 @@ def rule(g, p, target):
 
 @wrong(
     "M24",
-    "The saved p has changed: a second name is no copy, and what is written there is written into p. Take a clone.",
+    "The saved p has changed: a second name is not a copy, and what is written there is written into p. Take a clone.",
     score=3,
 )
 def rule(g, p, target):
@@ -749,7 +749,7 @@ def rule(g, p, target):
     return g * d / len(target)
 
 
-@wrong("", "The sign is turned: the score of the right class has to rise, so its gradient is negative.")
+@wrong("", "The sign is wrong: the score of the right class has to rise, so its gradient is negative.")
 def rule(g, p, target):
     d = -p
     d[torch.arange(len(target)), target] += 1

@@ -22,7 +22,7 @@ from autograd_lab import lab
 # Choose for each wish: `"retain_graph"`, `"retain_grad"`, `"create_graph"`, or `"none"`.
 #
 # 1. differentiate a gradient once more
-# 2. read `.grad` of a tensor that is no leaf
+# 2. read `.grad` of a tensor that is not a leaf
 # 3. call backward a second time on the same `y = x * x`
 # 4. call backward in each turn of a loop that computes its loss anew
 
@@ -71,7 +71,7 @@ item(
         wrong_answer(
             ["create_graph", "none", "retain_graph", "none"],
             "M08",
-            "A tensor that is no leaf drops its gradient as soon as it is used, unless retain_grad() was called before.",
+            "A tensor that is not a leaf drops its gradient as soon as it is used, unless retain_grad() was called before.",
             score=1.5,
         ),
         wrong_answer(
@@ -184,7 +184,7 @@ def numbers_of_order_two(x=3, e=5, c=1):
             wrong_answer(
                 but(4, 2 * g),
                 "",
-                f"2 * g is the slope of g * g by g. On to x it is times the slope of g, {slope}.",
+                f"2 * g is the slope of g * g by g. For the slope by x, multiply that by the slope of g, {slope}.",
                 score=1.5,
             ),
             wrong_answer(

@@ -47,7 +47,7 @@ item(
     kind="order",
     points=3,
     hints=[
-        "Which three lines are on nobody's side here: one keeps what should be freed, one cuts, one is for testing?",
+        "Which three lines do not belong here? One keeps what should be freed, one cuts, one is for testing.",
         "The optimizer reads .grad; backward fills it; what was there before must be gone.",
         "Forward, clear, backward, step; clearing may also come first.",
     ],
@@ -1891,7 +1891,7 @@ def last_gradients(a=2, n=5, p=2, q=7, r=3, z=1, w=4):
             wrong_answer(
                 but(1, 3 * a**2),
                 "M23",
-                f"{3 * a**2} would be right, and nobody gets it: .data writes past the version counter, and the rule of the cube reads the {n}.",
+                f"{3 * a**2} would be right, but you do not get it: .data writes past the version counter, and the rule of the cube reads the {n}.",
                 score=1.67,
             ),
             wrong_answer(

@@ -248,7 +248,7 @@ def source(node: Any) -> None:
     if not isinstance(rule, Node):
         what = "a leaf, which no node made" if getattr(node, "is_leaf", False) else f"a {type(node).__name__}"
         if hasattr(rule, "next_functions"):
-            what = "a node of PyTorch's, whose rules are C++"
+            what = "a PyTorch node, whose rules are C++"
         raise TypeError(
             f"lab.source() takes a node of autograd_lab's graph, but this is {what}. What to do: `lab.source(y.grad_fn)` for a `y` "
             "that was computed from tensors that require a gradient"

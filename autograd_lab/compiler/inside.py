@@ -42,7 +42,7 @@ class CallWatcher(Watcher):
             )
         if root is None or root.step is None or np.any(seed != 1):
             return self.stop(
-                "a backward pass is run inside from something else than a loss that this call computes"
+                "a backward pass inside it starts from something other than a loss that this call computes"
             )
         wanted = [(t, value) for t, value in self._given if t.requires_grad]
         try:

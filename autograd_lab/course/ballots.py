@@ -65,7 +65,7 @@ b.grad_fn
 """,
     {
         "None": "the graph is there only once backward has been called",
-        "AccumulateGrad": "b is mixed up with the leaf a: that is where a's gradient will arrive",
+        "AccumulateGrad": "b is mixed up with the leaf a, where the gradient of a will arrive",
         "MulBackward0": "the product made its node when it was computed",
     },
     "None",
@@ -88,7 +88,7 @@ c.grad
         "an error": "asking a constant for a gradient should not be allowed",
     },
     "0",
-    "The node of the product has an edge for a and none for c: in its place stands None. Zero would be a number that somebody "
+    "The node of the product has an edge for a, and None where the edge to c would be. Zero would be a number that somebody "
     "had computed. Here nobody computes anything.",
 )
 _ballot(
@@ -197,9 +197,9 @@ w.is_leaf, w.grad
 """,
     {
         "True, 1": "w requires a gradient, and that is what makes a leaf",
-        "False, 1": "no leaf, but every tensor has its gradient",
+        "False, 1": "w is not a leaf, but every tensor has its gradient",
         "False, None": "w is the result of a product; the leaf has no name",
-        "True, None": "a leaf, but its gradient went elsewhere",
+        "True, None": "w is a leaf, but its gradient went elsewhere",
     },
     "True, 1",
     "A leaf is a tensor that no recorded operation made. Here the leaf is the 5.0 that was never given a name; w requires a gradient "
@@ -219,7 +219,7 @@ a.grad
         "6": "the second pass writes the same number over the first",
         "an error": "a graph can be used only once",
         "12": "each pass adds 6 to what is there",
-        "36": "the second pass multiplies with the first",
+        "36": "the second pass multiplies the first gradient by 6",
     },
     "6",
     "backward adds to .grad, it does not replace it. That is why a training loop has zero_grad in it.",
@@ -236,7 +236,7 @@ used.grad, unused.grad
 """,
     {
         "0, 0": "neither has an effect on the loss",
-        "0, None": "a message of 0 reached the one, none reached the other",
+        "0, None": "a message of 0 reached the first, no message reached the second",
         "None, None": "neither has an effect, so neither gets anything",
         "None, 0": "the product with 0 cuts the path",
     },
@@ -274,7 +274,7 @@ h.grad
 """,
     {
         "12": "retain_graph keeps everything, the gradient of h too",
-        "None": "retain_graph keeps saved values; for a gradient one asks by retain_grad",
+        "None": "retain_graph keeps saved values; what keeps a gradient is retain_grad",
         "24": "that is the gradient of a",
         "an error": "retain_graph needs a second backward",
     },
@@ -302,7 +302,7 @@ w.grad
     },
     "4",
     "The error had a cause: h still hangs on the graphs of all turns before. retain_graph keeps them alive, so each pass is "
-    "longer than the last and its gradient is another. The cure is h = h.detach() where a turn begins.",
+    "longer than the last and gives a different gradient. The cure is h = h.detach() where a turn begins.",
 )
 _ballot(
     "M15",
@@ -320,10 +320,10 @@ w.grad
         "1.6": "w is 0.8 now, and its gradient 2 * 0.8",
         "2": "the gradient of the first pass is still there",
         "3.6": "2 from the first pass, 1.6 from the second",
-        "None": "w is now the result of a subtraction, no leaf",
+        "None": "w is now the result of a subtraction, not a leaf",
     },
     "1.6",
-    "The line does not change the parameter. It gives its name to a new tensor, computed from it, and gradients go on to the old "
+    "The line does not change the parameter. It gives its name to a new tensor, computed from it. Gradients still go to the old "
     "one. Update in place, under torch.no_grad().",
 )
 _ballot(
@@ -423,7 +423,7 @@ a.grad
 )
 _ballot(
     "M21",
-    "One number in, three out. How many passes does it take to have all slopes: in reverse, in forward mode?",
+    "One number in, three out. How many passes does it take to have all slopes: in reverse mode, and in forward mode?",
     """
 x = torch.tensor(2.0, requires_grad=True)
 y = torch.stack([x, x**2, x**3])
@@ -588,7 +588,7 @@ h
 )
 _ballot(
     "M29",
-    "The gradient is asked for by autograd.grad. What is x.grad?",
+    "autograd.grad computes the gradient. What is x.grad?",
     """
 x = torch.tensor(3.0, requires_grad=True)
 y = x * x

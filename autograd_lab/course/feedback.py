@@ -272,7 +272,7 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
         return Verdict(item, "not attempted")
     if item.probes:
         if not callable(answer) and not isinstance(answer, list | tuple):
-            return Verdict(item, "wrong", says=f"A function is asked for; you gave {_kind(answer)}.")
+            return Verdict(item, "wrong", says=f"The question asks for a function; you gave {_kind(answer)}.")
         visible = [p for p in item.probes if not p.hidden]
         with keep_last():  # a probe may record; `lab.why` must still refer to the student's recording
             return judge(item, outputs=probe.run(visible, answer, SECONDS))

@@ -196,7 +196,7 @@ def _foreseen(item: Item, wanted: str) -> set[str]:
 def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, str]:
     if not isinstance(answer, list) or len(answer) != len(item.expected):
         given = f"{len(answer)} of them" if isinstance(answer, list) else plain.show(answer)
-        return 0.0, f"A list of {len(item.expected)} is asked for; you gave {given}."
+        return 0.0, f"The question asks for a list of {len(item.expected)}; you gave {given}."
     best = max(
         accepted,
         key=lambda right: sum(plain.same(a, b, item.rtol) for a, b in zip(answer, right, strict=False)),

@@ -131,7 +131,7 @@ def load(folder: Path | None) -> dict[str, str]:
         }
     if missing := [name for name in FILES if not (folder / name).is_file()]:
         raise CannotShowError(
-            f"{folder} is no copy of reveal.js: it has no {' and no '.join(missing)}.\n"
+            f"{folder} is not a copy of reveal.js: it has no {' and no '.join(missing)}.\n"
             f"  What to do: npm pack reveal.js@{REVEAL} && tar xzf reveal.js-{REVEAL}.tgz, then --reveal package"
         )
     css, *scripts = ((folder / name).read_text(encoding="utf-8") for name in FILES)

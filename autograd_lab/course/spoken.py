@@ -40,6 +40,16 @@ STIFF = [
     (r"\b(?:is|are) (?:wanted|asked for)\b", '"you want", "the question asks for"'),
     (r"\bof above\b", '"from above"'),
     (r"\bneeds? be\b", '"has to be"'),
+    (
+        r"(?<![Tt]here )\b(?:is|are|was|were) no (?:leaf|leaves|copy|copies|tensors?|numbers?|nodes?|views?|accumulators?|accident)\b",
+        '"is not a"',
+    ),
+    (r"\b(?:became|becomes?) of\b", '"what happened to"'),
+    (r"\bby way of\b", '"through"'),
+    (r"\b[Aa]n? \w+ of (?:Python|PyTorch|NumPy)'s\b", '"a Python number"'),
+    (r"[,;] for (?:its |the |a )?\w+ (?:is|are|needs?|has|have)\b", '"because", or a new sentence'),
+    (r"\bbe had\b", '"you get"'),
+    (r"\bbehind (?:`?(?:\w+\.)?(?:backward|forward|step)\b|(?:the|a) (?:loop|pass|break|call)\b)", '"after"'),
 ]
 """[(a pattern, what to write instead)]."""
 

@@ -348,7 +348,7 @@ def _number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise CannotGradeError(f"{text!r} is no number of points.", "", "")
+        raise CannotGradeError(f"{text!r} is not a number of points.", "", "")
     return value
 
 

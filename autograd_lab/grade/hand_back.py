@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--changed",
         action="store_true",
-        help="only students whose page says something else than the one they have",
+        help="only students whose page has changed since they got it",
     )
     parser.add_argument(
         "--roster",
@@ -642,7 +642,7 @@ def _folder(
     links = out.parent / LINKS
     made.files[links] = tables.table(("student", "name", "email", "link"), rows).encode()
     made.todo.append(
-        f"Host {out}. Whoever has a link can open that page: send each student theirs, and keep {links} to yourself."
+        f"Host {out}. Anybody who has a link can open that page: send each student theirs, and keep {links} to yourself."
     )
     return made
 

@@ -354,7 +354,7 @@ def read_extensions(
                 "",
             ) from None
         if days and not (math.isfinite(more) and 0 < more < 1000):
-            raise CannotGradeError(f"{days!r} is no number of days.", "it is from 0 to 1000", "")
+            raise CannotGradeError(f"{days!r} is not a number of days.", "it is from 0 to 1000", "")
         for name in names:
             usual = due.get(name) or due.get("")
             if until and usual and until < usual:

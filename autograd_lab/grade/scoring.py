@@ -24,7 +24,7 @@ MARGIN = 400
 """By how many letters and numbers an answer may be longer than twice the longest that is known, right or wrong."""
 MOST_NAME, MOST_MESSAGE = 60, 300
 """Characters of an exception's name and message."""
-_TOO_LONG = "is far longer than what is asked for"
+_TOO_LONG = "is far longer than the question asks for"
 
 
 def bounded(run: Run, items: Sequence[Item]) -> Run:

@@ -283,7 +283,7 @@ def _copy_to(folder: Path, name: str, chosen: Sequence[Packed]) -> Path:
     if not folder.is_dir():
         raise CannotGradeError(
             f"There is no folder {folder}.",
-            "it is to be there before you hand in.",
+            "it has to be there before you hand in.",
             "check its name: --to FOLDER",
         )
     home = folder / name

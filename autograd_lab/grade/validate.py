@@ -372,7 +372,7 @@ def _row(item_id: str, record: dict[str, Any] | None) -> Row:
         return Row(item_id, "wrong", shown.removeprefix("not right yet, "))
     if record["says"] == DEAD:
         return Row(item_id, "error", "did not run: the kernel had died")
-    return Row(item_id, "error", record["says"] or "its check showed something else than a result")
+    return Row(item_id, "error", record["says"] or "its check showed something other than a result")
 
 
 # --- the plugin, in pytest's process --------------------------------------------------------------

@@ -276,7 +276,10 @@ class Sitting:
                 return {"state": "given", "value": plain.plain(answer)}
             if not callable(answer) and not isinstance(answer, list | tuple):
                 given_kind = feedback._kind(answer)
-                return {"state": "given", "error": f"A function is asked for; you gave {given_kind}."}
+                return {
+                    "state": "given",
+                    "error": f"The question asks for a function; you gave {given_kind}.",
+                }
             if last and self.job["fork"] and not self.apart and undisturbed():
                 self.here = item_id
             stays = self.here == item_id or not self.job["fork"]

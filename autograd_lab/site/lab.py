@@ -115,11 +115,11 @@ def add(site: Site, options: Options) -> None:
 def _missing(pyodide: Pyodide | None) -> str:
     """A sentence if the lab cannot be put together; "" if it can."""
     if pyodide is None:
-        return "This copy of the site has no Python: whoever builds it names one, with autograd-lab site --pyodide."
+        return "This copy of the site has no Python. To add one, build it with autograd-lab site --pyodide."
     if lacking := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
         return (
             f"This copy of the site has no lab: {', '.join(lacking)} was not installed where it was built. "
-            'Whoever builds it runs pip install "autograd_lab[site]", and builds it again.'
+            'To add it, run pip install "autograd_lab[site]", and build the site again.'
         )
     return ""
 

@@ -106,7 +106,7 @@ def _hash(script: str) -> str:
 
 
 _MISSING = f"""<p class="play-missing">This copy of the site was made without Python, so programs do not run here: steppers of programs
-in the gallery work all the same. Whoever makes the site adds it with <code>{escape("autograd-lab site DIR --pyodide FOLDER")}</code>.</p>"""
+in the gallery work all the same. To add it, make the site with <code>{escape("autograd-lab site DIR --pyodide FOLDER")}</code>.</p>"""
 
 _BODY = """<h1>Playground</h1>
 <p class="play-lead">Type or paste a PyTorch program and run it: step through its forward and backward passes, and ask why a gradient is

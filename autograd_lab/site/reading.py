@@ -342,7 +342,7 @@ def table_of_contents(site: Site, notebooks: dict[Path, str]) -> None:
         )
     site.page(
         INDEX, "Notebooks",
-        '<h1>Notebooks</h1><p class="book-lead">Read them in order: you predict, you step, you explain. Steppers and questions work on these pages; after each notebook come exercises.</p>'
+        '<h1>Notebooks</h1><p class="book-lead">Read them in order: you predict, you step, you explain. Steppers and questions work on these pages; each notebook is followed by exercises.</p>'
         f'<ol class="book-all">{"".join(rows)}</ol>',
         description="The notebooks of the course, with what you can do after each.", styles=STYLES,
     )  # fmt: skip

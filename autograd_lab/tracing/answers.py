@@ -56,7 +56,7 @@ def read_one(text: str) -> Any:
     comma = _COMMA.fullmatch(text.strip().translate(_SIGNS))
     if comma:
         raise AnswerError(
-            f"One number is asked for, and a comma stands between two: write {comma[1]}.{comma[2]} with a point."
+            f"The question asks for one number, and a comma stands between two: write {comma[1]}.{comma[2]} with a point."
         )
     return read(text)
 

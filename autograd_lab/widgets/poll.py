@@ -55,7 +55,7 @@ class Poll(traitlets.HasTraits):
                 raise ValueError(f"there is no answer {letter}: they are called {', '.join(self.letters)}")
             if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_HANDS:
                 raise ValueError(
-                    f"{letter}={count!r} is no number of hands: a whole number from 0 to {MOST_HANDS} is"
+                    f"{letter}={count!r} is not a number of hands: give a whole number from 0 to {MOST_HANDS}"
                 )
             counts[self.letters.index(letter.upper())] = count
         votes = [list(row) for row in self.votes]

@@ -209,7 +209,7 @@ class Quiz(traitlets.HasTraits):
         for message in messages:
             i, q = self._next("engine")
             if q["type"] == "node":
-                raise RuntimeError("no message is asked for: take the next node with s.choose(...).")
+                raise RuntimeError("the question asks for no message: take the next node with s.choose(...).")
             outcomes.append(self._judge(i, q, message))
             self._settle(q, outcomes[-1])
             if not _settles(outcomes[-1]):

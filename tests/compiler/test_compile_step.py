@@ -495,7 +495,7 @@ BREAKS = {
     returns_what_has_a_history: "whose history is still to be used",
     returns_the_gradient: "shares its memory with a result",
     hooks_it: "meets a hook",
-    weighs_the_loss: "something else than a loss",
+    weighs_the_loss: "something other than a loss",
     gradient_from_outside: "something that was there before",
     asks_whether_there_is_one: "asks a tensor for grad",
     writes_a_part_and_uses_it: "used, and recorded, after it was written",

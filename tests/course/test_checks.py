@@ -175,7 +175,7 @@ def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
     assert judge(item, ["b", "a", "c", "d"]).state == "passed"
     verdict = judge(item, ["b", "a", "d", "c"])
     assert (verdict.score, verdict.says) == (2, "Up to number 2 the order is right; look at number 3.")
-    assert judge(item, ["a"]).says == "A list of 4 is asked for; you gave 1 of them."
+    assert judge(item, ["a"]).says == "The question asks for a list of 4; you gave 1 of them."
     assert judge(item, 3).score == 0
     flags = Item("99.5", "predict", 2, expected=[False, True, False])
     assert (
@@ -190,7 +190,7 @@ def test_letters_may_be_written_as_a_word_and_words_as_an_array():
     for answer in ("BDA", "b, d, a", np.array(["B", "D", "A"])):
         assert feedback.verdict_on(letters, answer).state == "passed", answer
     assert (judge(letters, "ABD").says, judge(letters, "ABD").got) == ("No.", "ABD")
-    assert judge(letters, "BD").says == "A list of 3 is asked for; you gave 'BD'."
+    assert judge(letters, "BD").says == "The question asks for a list of 3; you gave 'BD'."
     words = Item("99.7", "predict", 2, expected=["no", "yes"])
     assert judge(words, "ny").state == "wrong"
 
@@ -203,7 +203,7 @@ def test_an_array_of_one_dimension_earns_the_share_of_a_list():
     assert judge(item, {"shape": 4, "data": [12, 4, 12, 160]}).score == 0
     assert (
         feedback.verdict_on(item, torch.tensor([12.0, 4])).says
-        == "A list of 4 is asked for; you gave 2 of them."
+        == "The question asks for a list of 4; you gave 2 of them."
     )
 
 
@@ -327,7 +327,7 @@ def test_code_is_judged_by_its_probes():
         feedback.verdict_on(item, stopped)
     wrong_shape = feedback.verdict_on(item, lambda a: a.reshape(-1, 1))
     assert "yours has shape [2, 1], it should be [2]" in wrong_shape.says
-    assert feedback.verdict_on(item, 3).says == "A function is asked for; you gave 3."
+    assert feedback.verdict_on(item, 3).says == "The question asks for a function; you gave 3."
 
 
 def test_a_mistake_keeps_its_name_when_hidden_probes_give_other_numbers():

@@ -114,9 +114,9 @@ def test_two_votes_are_kept_apart(room):
     [
         ({"E": 1}, "there is no answer E: they are called A, B, C, D"),
         ({"AB": 1}, "there is no answer AB"),
-        ({"A": -1}, "A=-1 is no number of hands"),
-        ({"A": 1.5}, "A=1.5 is no number of hands"),
-        ({"B": True}, "B=True is no number of hands"),
+        ({"A": -1}, "A=-1 is not a number of hands"),
+        ({"A": 1.5}, "A=1.5 is not a number of hands"),
+        ({"B": True}, "B=True is not a number of hands"),
         ({"A": 10_000}, "from 0 to 9999"),
     ],
 )

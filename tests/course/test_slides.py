@@ -135,7 +135,7 @@ def test_the_truth_is_told_without_a_prediction(capsys):
 def test_what_stops_the_command(tmp_path, capsys):
     assert slides.main(["04", "--reveal", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     said = capsys.readouterr().err
-    assert "is no copy of reveal.js: it has no dist/reveal.css" in said
+    assert "is not a copy of reveal.js: it has no dist/reveal.css" in said
     assert "npm pack reveal.js" in said
     assert not (tmp_path / "out").exists()
     assert cli.main(["slides", "99"]) == 2

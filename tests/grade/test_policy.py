@@ -378,7 +378,7 @@ def test_every_bad_row_of_the_overrides_is_named_and_nothing_is_changed(book, tm
     assert by_hand.main([str(tmp_path), "overrides", str(tmp_path / "o.csv")]) == 2
     said = capsys.readouterr().err
     assert "11 rows" in said
-    for number, why in {5: "no result of ada for the item 04.9", 6: "9 points cannot be given", 7: "'nan' is no number", 8: "'x' is no number",
+    for number, why in {5: "no result of ada for the item 04.9", 6: "9 points cannot be given", 7: "'nan' is not a number", 8: "'x' is not a number",
                         9: "has no reason", 10: "nothing to withdraw", 11: "names no item", 12: "neither points nor a comment",
                         13: "no student 'zed'", 14: "Row 2 is about ada, 04.1", 15: "no result of ada for the item 04"}.items():  # fmt: skip
         assert any(line.startswith(f"o.csv, row {number}: ") and why in line for line in said.splitlines()), (

@@ -24,5 +24,5 @@ def test_the_source_of_a_rule_is_printed(capsys):
 
 def test_the_rules_of_pytorch_are_not_to_be_read():
     real = pytest.importorskip("torch", reason="asks for a node of real PyTorch", exc_type=ImportError)
-    with pytest.raises(TypeError, match="a node of PyTorch's, whose rules are C\\+\\+"):
+    with pytest.raises(TypeError, match="a PyTorch node, whose rules are C\\+\\+"):
         lab.source(real.ones(2, requires_grad=True) * 2)

@@ -111,7 +111,7 @@ def test_being_the_engine():
     )
     assert s.choose("MulBackward0 #3")["misconception"] == "already-done"
     s.choose("#2")
-    with pytest.raises(RuntimeError, match="no message is asked for"):
+    with pytest.raises(RuntimeError, match="the question asks for no message"):
         s.send(12, 24, 1)
     s.choose("#1")
     s.send(48, 48, 96)

@@ -84,11 +84,11 @@ def gradient(rng: random.Random, level: int) -> Question:
         wrong.append(Mistake(k * x, f"That is `{k} * x` itself. When `x` moves by 1, it moves by {k}."))
         why = f"When `x` moves by 1, `y` moves by {k}. The {c} moves nothing."
     elif level == 2:
-        wrong.append(Mistake(2 * x, f"That is the slope of `x ** 2`. The square is taken of `x + {c}`."))
+        wrong.append(Mistake(2 * x, f"That is the slope of `x ** 2`. What is squared here is `x + {c}`."))
         wrong.append(Mistake(x + c, "The slope of a square is two times what is squared."))
         why = f"Two times what is squared, {x + c}, and that moves as fast as `x`."
     elif level == 3:
-        wrong.append(Mistake(max(ways[0]), f"The square moves so fast as its inside moves. But the inside moves {k} times as fast as `x`."))  # fmt: skip
+        wrong.append(Mistake(max(ways[0]), f"The square moves as fast as its inside moves. But the inside moves {k} times as fast as `x`."))  # fmt: skip
         wrong.append(
             Mistake(
                 sum(one for one in ways[0] if one != 1),
@@ -131,7 +131,7 @@ def which_way(rng: random.Random, level: int) -> Question:
             -moved, "The size is right. Look at the signs: of the gradient, and of the step. Which way does `y` go?"
         ),
         Mistake(slope, f"That would be the change for a step of 1, if the curve were a line. The step is {step}."),
-        Mistake(moved / 10, "One zero too many behind the point."),
+        Mistake(moved / 10, "One zero too many after the point."),
         Mistake(step, f"`y` moves {show(slope)} times as far as `x` does."),
     ]  # fmt: skip
     why = (

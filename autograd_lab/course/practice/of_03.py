@@ -38,7 +38,7 @@ def node(rng: random.Random, level: int) -> Question:
             minus = operation[-1] == name
             why = f"`{name}` is {'taken away: the message turns its sign' if minus else 'not taken away: the message goes on as it is'}."
             wrong = [
-                Mistake(-truth, "In a difference the operand behind the minus gets the message with its sign turned, and the other as it is."),
+                Mistake(-truth, "In a difference the operand after the minus gets the message with its sign turned, and the other as it is."),
                 Mistake(slope, f"That is the local derivative. The message {g} multiplies it."),
                 Mistake(program["y"], "That is the value of the node. It sends the message times its local derivative."),
             ]  # fmt: skip

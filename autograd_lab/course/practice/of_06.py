@@ -28,7 +28,7 @@ def second(rng: random.Random, level: int) -> Question:
         why = f"The node saves {saved}. {FREED}"
         wrong = [
             Mistake(2 * one, FREED + " So there is no second gradient.", "M12"),
-            Mistake(one, "The second call adds nothing quietly: it needs what the first has freed.", "M10"),
+            Mistake(one, "The second call does not end quietly: it needs what the first has freed.", "M10"),
         ]
     else:
         kept = (

@@ -110,7 +110,7 @@ def view(rng: random.Random, level: int) -> Question:
     else:
         why = "`v` is a view of `b`: the write changes `b` in that place, and it is recorded."
         wrong = [
-            Mistake(plain, "`v` is no copy: it is a window onto the memory of `b`, and the write changes `b` there.", "M24"),
+            Mistake(plain, "`v` is not a copy: it is a window onto the memory of `b`, and the write changes `b` there.", "M24"),
             Mistake(whole, "The write changes only what `v` shows. The rest of `b` stays."),
             bank(*HARMLESS, "error"),
         ]  # fmt: skip

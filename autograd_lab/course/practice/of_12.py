@@ -29,7 +29,7 @@ def second(rng: random.Random, level: int) -> Question:
         Mistake(
             program["y"], "That is the value of `y`. Its slope is the first derivative, and the slope of that the second."
         ),
-        Mistake(first * first, "The second derivative is no square: differentiate the first one."),
+        Mistake(first * first, "The second derivative is not the square of the first: differentiate the first one."),
     ]  # fmt: skip
     if level == 1:
         wrong.append(
@@ -124,13 +124,13 @@ def penalty(rng: random.Random, level: int) -> Question:
         why = "`retain_graph` keeps saved values. The slope was not recorded, so the penalty has no history, and backward has nowhere to start."
         wrong = [
             Mistake(right, "That is the gradient with `create_graph=True`. Here the slope was not recorded.", "M13"),
-            Mistake(0, "A penalty without history is no tensor that backward can start from: there is an error.", "M28"),
+            Mistake(0, "Backward cannot start from a penalty without history: there is an error.", "M28"),
         ]  # fmt: skip
     elif flag == "retain_graph":
         why = f"The slope was not recorded, so its square is a constant here. What is left is the gradient of `y`: {show(alone)}."
         wrong = [
             Mistake(right, "That is the gradient with `create_graph=True`. `retain_graph` keeps saved values, and records nothing.", "M13"),
-            Mistake("error", "The penalty stands beside `y`, which has a history. So there is no error: nobody hears it.", "M28"),
+            Mistake("error", "The penalty stands beside `y`, which has a history. So there is no error.", "M28"),
         ]  # fmt: skip
     else:
         why = f"The slope is {show(slope)}. Its square has the slope `2 * {show(slope)}`, times how fast the slope moves with `w`" + (

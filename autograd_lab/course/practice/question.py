@@ -168,7 +168,7 @@ class Question:
                 if any(same(value, other) for other in values[:i]):
                     raise RedrawError(f"two answers to {part.label} are {value}")
             if not all(map(_friendly, _numbers(part.truth))):
-                raise RedrawError(f"{part.truth} is no number for paper")
+                raise RedrawError(f"{part.truth} is hard to compute on paper")
 
     @cached_property
     def asked(self) -> list[foreseen.Part]:

@@ -244,7 +244,7 @@ class HardsigmoidBackwardBackward0(Gate):
 
 
 class HardsigmoidBackward0(Rule):
-    """The sigmoid's straight cousin.
+    """A sigmoid made of three straight lines.
 
     Math: y = clamp(a + 3, 0, 6) / 6.   VJP: where(-3 < a < 3, g / 6, 0).
     Shapes: elementwise.   Saves: a. PyTorch: torch.nn.functional.hardsigmoid

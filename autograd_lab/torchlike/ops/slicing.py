@@ -159,7 +159,7 @@ class SplitBackward0(ShapeRule):
 
 
 class UnsafeSplitBackward0(SplitBackward0):
-    """A dim cut into pieces of equal length, which are no views: each may be written in place.
+    """A dim cut into pieces of equal length, which are not views: each may be written in place.
 
     Math, VJP, Shapes: as split.   Saves: nothing.   PyTorch: torch.unsafe_split, torch.unsafe_chunk
     """
@@ -190,7 +190,7 @@ class SplitWithSizesBackward0(ShapeRule):
 
 
 class UnsafeSplitWithSizesBackward0(SplitWithSizesBackward0):
-    """A dim cut into pieces of given lengths, which are no views: each may be written in place.
+    """A dim cut into pieces of given lengths, which are not views: each may be written in place.
 
     Math: yk = split(a, split_sizes, dim=dim)[k].   VJP: cat(gs, dim=dim).
 

@@ -115,11 +115,11 @@ def _changed(q: Question, run: Pass, n: int, t: int, write: Write) -> Why:
     facts = q.facts
     label, x = facts.words.nodes[n], _called(q, t)
     fixes = {
-        "data": "move this line behind backward(). Should the change be part of the computation? Then compute a new tensor "
+        "data": "move this line after backward(). Should the change be part of the computation? Then compute a new tensor "
         "instead of writing through .data.",
         "numpy": f"give the computation numbers of its own: make {x} with torch.tensor(...) or .clone(), or write into a copy of the "
         "array: .numpy().copy().",
-        "data =": "move this line before the forward pass, or behind backward().",
+        "data =": "move this line before the forward pass, or after backward().",
     }
     return q.answer(
         _CAUSE[write.by],
@@ -163,7 +163,7 @@ def _on_ctx(q: Question, run: Pass, n: int, made: int) -> Why | None:
             lines=facts.made(n, f"{x} is kept as ctx.{name}")
             + facts.at(k, f"{x} is changed here")
             + facts.at(run.start, "the pass uses the changed numbers"),
-            fix=f"move this line behind backward(), or let it make a new tensor. With ctx.save_for_backward({x}) such a write is "
+            fix=f"move this line after backward(), or let it make a new tensor. With ctx.save_for_backward({x}) such a write is "
             "reported as an error.",
             k=k,
         )

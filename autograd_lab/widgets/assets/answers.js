@@ -20,7 +20,7 @@ export function read(text) {
 /** What a text says where one number is asked for; throws AnswerError for "0,5", which reads as two. */
 export function readOne(text) {
   const [, whole, decimals] = plainSigns(text).match(/^([-+]?\d+),(\d+)$/) ?? [];
-  if (whole) throw new AnswerError(`One number is asked for, and a comma stands between two: write ${whole}.${decimals} with a point.`);
+  if (whole) throw new AnswerError(`The question asks for one number, and a comma stands between two: write ${whole}.${decimals} with a point.`);
   return read(text);
 }
 

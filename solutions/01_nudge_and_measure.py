@@ -53,7 +53,7 @@ item(
         wrong_answer(
             "c",
             "",
-            "With 1e-13 the two values agree in thirteen of their sixteen digits; the subtraction leaves three. Small is not enough.",
+            "With 1e-13 the two values agree in thirteen of their sixteen digits; after the subtraction three are left. Small is not enough.",
         ),
         wrong_answer(
             "d",

@@ -464,13 +464,13 @@ def halfway(x=5, w=2):
         hints=[
             "Go through the lines one by one, and ask of each: which operand requires a gradient at this moment?",
             "When x * x ran, neither operand required grad, so it left no node. mixed and late have one each.",
-            f"x gets a message only from late, whose other factor is w. w gets one from both: early = {early} from mixed, x = {x} from late.",
+            f"x gets a gradient only from late, whose other factor is w. w gets one from both: early = {early} from mixed, x = {x} from late.",
         ],
         wrong=[
             wrong_answer(
                 [2 * x * w + w, both],
                 "M05",
-                "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient comes back through early: x gets a message only from late.",
+                "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient comes back through early: x gets a gradient only from late.",
             ),
             wrong_answer(
                 [2 * x * w, both],
@@ -496,13 +496,13 @@ def halfway(x=5, w=2):
             wrong_answer(
                 [w, early],
                 "M07",
-                "w is used twice, in mixed and in late. Both send it a message, and they are added.",
+                "w is used twice, in mixed and in late. Both send it a gradient, and these are added.",
             ),
             wrong_answer([both, w], "", "Both numbers are right; x.grad comes first."),
             wrong_answer(
                 [2 * x, both],
                 "M05",
-                f"{2 * x} is the slope of x * x, but that ran before x required a gradient: it was not recorded. x gets a message only from late.",
+                f"{2 * x} is the slope of x * x, but that ran before x required a gradient: it was not recorded. x gets a gradient only from late.",
             ),
         ],
     )

@@ -309,7 +309,7 @@ def hvp(f, x, v):
 
 @wrong(
     "M20",
-    "This is the sum over each row of the Hessian, times v elementwise: v must go into the sum before the second pass.",
+    "This is the sum over each row of the Hessian, times the number of v at that place: v must go into the sum before the second pass.",
 )
 def hvp(f, x, v):
     x = x.detach().requires_grad_()

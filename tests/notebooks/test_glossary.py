@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograd_lab.course import build
+from autograd_lab.course import author, build
 from autograd_lab.course.foreseen import questions
 from autograd_lab.course.student import INSTRUCTOR
 
@@ -64,11 +64,14 @@ def course() -> dict[str, list[str]]:
 
 
 def exercises(number: str) -> Iterator[str]:
-    """The questions of a notebook's exercises."""
+    """The questions of a notebook's exercises, then their hints and what is said to wrong answers."""
     source = next((ROOT / "solutions").glob(f"{number}_*.py"))
     for cell in build.read_source(source).cells:
         if cell.cell_type == "markdown":
             yield re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
+    for item in author.read(source).items:
+        yield from item.hints
+        yield from (wrong.says for wrong in item.wrong)
 
 
 def uses(word: str, text: str) -> list[re.Match[str]]:

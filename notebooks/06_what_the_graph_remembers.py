@@ -239,7 +239,7 @@ lab.reveal(yours, "h" if edges_to_leaf == 2 else "second", "06.i")
 #
 # A loop carries a state `h` from turn to turn. The second turn fails with the error from the top. The message
 # suggests `retain_graph=True`, and with it the error is gone, as if by a charm. **Predict**: compare the backward
-# passes of turn 5 and of turn 1, with the charm. How many times as many nodes does that of turn 5 visit?
+# passes of turn 5 and of turn 1, with the charm. How many times as many nodes does the pass of turn 5 visit?
 
 # %%
 times_as_many = ...

@@ -181,7 +181,7 @@ with lab.expect(RuntimeError, "floating point"):
 # %% [markdown]
 # ## The code that runs is the graph
 #
-# `if` and `while` leave no nodes. They decide which operations run, and those are recorded. So each call can build a
+# `if` and `while` make no nodes. They decide which operations run, and those are recorded. So each call can build a
 # different graph. **Predict**: how many multiplications does `grow` record for `2`, and how many for `20`?
 #
 # `[1, 1]` · `[3, 1]` · `[3, 3]` · `[4, 2]`
@@ -289,7 +289,7 @@ lab.practice("02", seed=7)
 # 2. An operation is a node. Its edges lead back, to the nodes that made its operands.
 # 3. A leaf that requires a gradient has one mailbox, `AccumulateGrad`, no matter how often you use it.
 # 4. An edge to a constant is a dead end: there is nothing to send.
-# 5. Loops and branches leave no nodes. Only the operations that ran are in the graph.
+# 5. Loops and branches make no nodes. Only the operations that ran are in the graph.
 #
 # ![A node for each line of code: s = p + q leads to the node of p and to the mailbox of q; p = q * r leads to the mailboxes of q and of r.](pictures/02.svg)
 #

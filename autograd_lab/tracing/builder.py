@@ -92,6 +92,10 @@ class Builder:
             None  # the tensor that the last operation named after the variable it was assigned to
         )
 
+    apart = False
+    """Whether to refer to each value by a `Slot`: for runs that will be compared with others."""
+    slots = 0
+
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
         for kind, *note in notes:
@@ -774,7 +778,11 @@ class Builder:
 
     def _reference(self, v: int) -> int:
         """What refers to a value that was met for the first time; an equal one may have the same number."""
-        return v
+        if not self.apart:
+            return v
+        found = Slot(v)
+        found.slot, self.slots = self.slots, self.slots + 1
+        return found
 
     def _where(self, place) -> tuple[list[int] | None, str]:
         """([source, line], name being assigned) of an instruction of the user's code."""
@@ -860,17 +868,6 @@ class Slot(int):
     """
 
     slot: int
-
-
-class OfRuns(Builder):
-    """For runs that will be compared with others: refers to each value by a `Slot`."""
-
-    slots = 0
-
-    def _reference(self, v: int) -> Slot:
-        found = Slot(v)
-        found.slot, self.slots = self.slots, self.slots + 1
-        return found
 
 
 def encode(data) -> Record:

@@ -7,6 +7,7 @@ A sentence is a template and its parts, so that a trace of thousands of events c
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 from .rules import Term, describe, is_number, names_of, operands, scalar, terms
 from .trace import Record, Trace
@@ -53,30 +54,43 @@ class Narrator:
                 name = f"{name} #{seen[name]}"
             self.nodes.append(name)
         makers: dict[int, int] = {}
+        self._made_by: Counter[int] = Counter()  # nodes that hold a value of a tensor
         for n, node in enumerate(trace.nodes):
+            self._made_by.update(node["outputs"])
             for t in node["outputs"]:
                 makers.setdefault(t, n)  # not those that wrote into it later
         self.tensors = [
             tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
-        self.versions: dict[tuple[int, int], int] = {}  # what in-place writes left in a tensor
-        for event in trace.events:
-            if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
-                continue
-            if event.get("v") is not None:
-                self.versions[event["t"], event["version"]] = event["v"]
-                if event.get("base") is not None:
-                    self.versions[event["base"][0], event["version"]] = event["base"][1]
+        self.versions = _written(trace)
         self._terms: dict[int, list[Term]] = {}
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         current: set[int] = set()  # of a pass whose beginning was not recorded
+        #: ids of events "const": what hooks and Functions computed in a pass, which records nothing
+        self._asides: set[int] = set()
+        passes, off = 0, False
         for event in trace.events:
+            if event["k"] in ("backward", "done"):
+                passes, off = max(passes + (1 if event["k"] == "backward" else -1), 0), False
+            elif event["k"] == "error":
+                passes = 0
+            elif event["k"] == "mode":
+                off = not event["grad"]
+            elif event["k"] == "const" and passes and not off and event.get("why") == "no_grad":
+                self._asides.add(id(event))
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
             elif event["k"] == "accumulate":
                 current.add(event["t"])
+
+    def on(self, trace: Trace) -> Narrator:
+        """The sentences of another run, which took the same path with other numbers."""
+        found = copy(self)
+        found.trace, found._terms, found._described = trace, {}, {}
+        found.versions = _written(trace)
+        return found
 
     def phrase(self, k: int) -> Phrase:
         """Template and parts of the sentence for step `k`."""
@@ -108,16 +122,14 @@ class Narrator:
         if node.get("compiled"):
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
-            text = (
-                "{0} of compiled NumPy run: {1}. All of it leaves one node, {2}, which {3} for its backward."
-            )
+            text = "{0} of compiled NumPy run: {1}. It all makes one node, {2}, which {3} for its backward."
             return (text, lines, made, name, kept)
         if saved:
-            return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", op, made, name, names)
+            return ("{0} runs: {1}. It makes the node {2}, which saves {3}.", op, made, name, names)
         if _used_up(node):
-            text = "Compiled NumPy runs: {0}. The backward pass was run in it, so the node that it leaves, {1}, is used up."
+            text = "Compiled NumPy runs: {0}. The backward pass was run in it, so its node, {1}, is used up."
             return (text, made, name)
-        return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", op, made, name)
+        return ("{0} runs: {1}. It makes the node {2}, which has nothing to save.", op, made, name)
 
     def _edge(self, e: Record) -> Phrase:
         target, nr = e["to"]
@@ -138,15 +150,23 @@ class Narrator:
 
     def _const(self, e: Record) -> Phrase:
         made = _list([self._made(t) for t in e["t"]])
-        if e.get("why") == "no_grad":
+        why = self.reason(e)
+        if why == "pass":
+            text = "{0} runs in the backward pass, which records nothing: {1}. So it makes no node."
+            return (text, e["op"], made)
+        if why == "no_grad":
             return (
-                "{0} runs under no_grad: {1}. It leaves no node, so no gradient comes back through it.",
+                "{0} runs under no_grad: {1}. It makes no node, so no gradient comes back through it.",
                 e["op"],
                 made,
             )
-        if e.get("why") == "inference_mode":
-            return ("{0} runs in inference mode: {1}. It leaves no node, and never can.", e["op"], made)
-        if e.get("why") == "copy":
+        if why == "inference_mode":
+            return (
+                "{0} runs in inference mode: {1}. It makes no node, and its result can never have one.",
+                e["op"],
+                made,
+            )
+        if why == "copy":
             sources = _list(list(dict.fromkeys(self._name(t) for t in e["in"])))
             return (
                 "tensor() copies the numbers of {0}: {1}. That is new data without history, so no gradient passes here.",
@@ -155,16 +175,16 @@ class Narrator:
             )
         if any(self.trace.tensors[t]["requires_grad"] for t in e["in"]):
             if e["op"] == "CompiledFunction":
-                return ("{0} runs: {1}. Its results are detached in it, so it leaves no node.", e["op"], made)
-            return ("{0} runs: {1}. Such numbers have no derivative, so it leaves no node.", e["op"], made)
-        return ("{0} runs: {1}. None of its inputs requires a gradient, so it leaves no node.", e["op"], made)
+                return ("{0} runs: {1}. Its results are detached in it, so it makes no node.", e["op"], made)
+            return ("{0} runs: {1}. Such numbers have no derivative, so it makes no node.", e["op"], made)
+        return ("{0} runs: {1}. None of its inputs requires a gradient, so it makes no node.", e["op"], made)
 
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
-            text = "{0} shares that memory, so its numbers are others now, {2}, and nobody counted it: its version is still {3}."
+            text = "{0} shares that memory, so its numbers have changed, too: now {2}. Nobody counted it: its version is still {3}."
             return (text, *parts)
         if e.get("unnoticed") == "":
             return ("{0} shares that memory: it is {2} now, and its version is {3}, too.", *parts)
@@ -191,8 +211,8 @@ class Narrator:
 
     def _mode(self, e: Record) -> Phrase:
         if e["grad"]:
-            return ("Recording is on again: operations leave nodes.",)
-        return ("Recording is off: operations run, but leave no nodes.",)
+            return ("Recording is on again: operations make nodes.",)
+        return ("Recording is off: operations run, but make no nodes.",)
 
     def _read(self, e: Record) -> Phrase:
         how = e.get("how", "item")
@@ -292,12 +312,7 @@ class Narrator:
         return ("The engine takes {0} from the queue. Its incoming gradient: {1}.", name, incoming)
 
     def _hook(self, e: Record) -> Phrase:
-        what = {
-            "tensor": "A tensor hook",
-            "retain": "retain_grad",
-            "pre": "A pre-hook",
-            "post": "A post-hook",
-        }.get(e["stage"], "A hook")
+        what = {"pre": "A pre-hook", "post": "A post-hook"}.get(e["stage"], "A hook")
         before = _list([self.described(v) for v in e.get("before") or []])
         after = _list([self.described(v) for v in e.get("after") or []])
         if e["stage"] == "shared":
@@ -307,9 +322,8 @@ class Narrator:
                 before,
                 after,
             )
+        name = self.hook_place(e)
         if e["stage"] == "post_accumulate" and e.get("after"):
-            owner = self.trace.nodes[e["n"]].get("tensor")
-            name = "the leaf" if owner is None else self._name(owner)
             if before == after:
                 text = (
                     "A post-accumulate hook on {0} looks at {0}.grad, which is {1}, and leaves it as it is."
@@ -317,15 +331,20 @@ class Narrator:
                 return (text, name, before)
             return ("A post-accumulate hook on {0} changes {0}.grad from {1} to {2}.", name, before, after)
         if not e.get("after"):
-            return ("{0} on {1} ran: there is no gradient it could change.", what, self.nodes[e["n"]])
+            return ("{0} on {1} ran: there is no gradient it could change.", what, name)
         if before == after:
-            return (
-                "{0} on {1} looks at the gradient {2} and leaves it as it is.",
-                what,
-                self.nodes[e["n"]],
-                before,
-            )
-        return ("{0} on {1} changes the gradient from {2} to {3}.", what, self.nodes[e["n"]], before, after)
+            return ("{0} on {1} looks at the gradient {2} and leaves it as it is.", what, name, before)
+        return ("{0} on {1} changes the gradient from {2} to {3}.", what, name, before, after)
+
+    def hook_place(self, e: Record) -> str:
+        """What the hook of an event "hook" was registered on, as its author knows it: a tensor, or a node.
+
+        A hook stays with the old value of a tensor that is written in place: then the node tells which value that is.
+        """
+        node, t = self.nodes[e["n"]], self.trace.hooked(e)
+        if t is None:
+            return {"tensor": f"the result of {node}", "post_accumulate": "the leaf"}.get(e["stage"], node)
+        return f"{self._name(t)} (as {node} made it)" if self._made_by[t] > 1 else self._name(t)
 
     def terms(self, e: Record) -> list[Term]:
         """What the node of a "vjp" event sends to each operand; computed once."""
@@ -412,9 +431,9 @@ class Narrator:
         if e.get("old") is None:
             return (text + ". {3}.", value, edge, to, arrived)
         if go == "travel":
-            text += ", added to what lay there: now {3}. {4}."
+            text += " and are added to what was already there: now {3}. {4}."
             return (text, value, edge, to, self.described(e["sum"]), arrived)
-        text += " and is added to the {3} that lay there: {4}. {5}."
+        text += " and is added to the {3} already there: {4}. {5}."
         return (text, value, edge, to, self.described(e["old"]), self.described(e["sum"]), arrived)
 
     def _pruned(self, e: Record) -> Phrase:
@@ -485,6 +504,12 @@ class Narrator:
         name = self.trace.tensors[t]["name"]
         return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
 
+    def reason(self, e: Record) -> str:
+        """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
+        if e["k"] == "detach":
+            return str(e.get("how", "detach"))
+        return "pass" if id(e) in self._asides else str(e.get("why", "inputs"))
+
     def value_at(self, t: int, version: int) -> int | None:
         """The value that tensor `t` had at a version: the one it came with, or what was written into it."""
         found: int | None = self.versions.get((t, version), self.trace.tensors[t]["value"])
@@ -535,6 +560,19 @@ class Narrator:
         t = node["inputs"][1 - term.operand]
         tensor, value = self.trace.tensors[t], self._tensor_value(t)
         return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
+
+
+def _written(trace: Trace) -> dict[tuple[int, int], int]:
+    """{(tensor, version): the value that a write in place left}."""
+    found: dict[tuple[int, int], int] = {}
+    for event in trace.events:
+        if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
+            continue
+        if event.get("v") is not None:
+            found[event["t"], event["version"]] = event["v"]
+            if event.get("base") is not None:
+                found[event["base"][0], event["version"]] = event["base"][1]
+    return found
 
 
 def _used_up(node: Record) -> bool:

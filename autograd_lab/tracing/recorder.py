@@ -282,6 +282,7 @@ class Recorder(Watch):
     rewinds = True
     internal: tuple[str, ...] = (_PACKAGE, *PASSED_THROUGH)  # frames of these files are not the user's
     builder: type[Builder] = Builder
+    apart = False  # see Builder
 
     def __init__(self, title: str, names: dict[str, Any]):
         self.title = title
@@ -966,6 +967,7 @@ class Recorder(Watch):
             )
         if self._lists is None:
             builder = self.builder(self.given, self.grads)
+            builder.apart = self.apart
             with collector.paused():
                 self._lists = builder.build(self.notes)
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}

@@ -7,7 +7,7 @@ what stands there is put in. Both traces refer to their values by `Slot`: what i
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import Any
 
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.builder import Slot
@@ -16,8 +16,8 @@ from autograd_lab.tracing.trace import Record, Trace
 from .curves import curves
 from .details import jacobians
 
-if TYPE_CHECKING:
-    from .frames import Film
+Film = Any
+"""frames.Film, which needs this file."""
 
 #: The fields of events that refer to a value, and those that are lists of such.
 _ONE = {

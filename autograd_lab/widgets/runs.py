@@ -108,13 +108,12 @@ class Run:
         return tuple(inputs)
 
     def _record(self, inputs: tuple[Any, ...], before: dict[int, Any]) -> Trace:
-        from autograd_lab.tracing.builder import OfRuns
         from autograd_lab.tracing.recorder import record
 
         names = {name: x for name, x in zip(self.names, inputs, strict=True) if is_tensor(x)}
         started = False
         recording = record(names=names)
-        recording.recorder.builder = OfRuns
+        recording.recorder.apart = True  # for the films of the next ones, see again.py
         with recording as trace:
             _loss = self.fn(*inputs)  # underscored: the user's code has no such name
             before |= _leaves(trace)

@@ -455,7 +455,7 @@ lab.check("02.5", both)
 
 
 # %% tags=["item"]
-@variant(x=range(3, 13), w=range(2, 15))
+@variant(x=range(3, 31), w=range(2, 100))
 def halfway(x=5, w=2):
     early = x * x
     both = early + x

@@ -41,7 +41,7 @@ lab.check("03.1", to_a)
 
 
 # %% tags=["item"]
-@variant(m=range(4, 22, 2), a=range(2, 8), b=(4, 5, 8, 10))
+@variant(m=range(4, 61), a=range(2, 8), b=(4, 5, 8, 10, 20, 25, 40, 50))
 def six_nodes(m=6, a=2, b=5):
     if a >= b:
         return None  # max is to be b

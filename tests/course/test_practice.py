@@ -49,6 +49,17 @@ def test_every_known_mistake_is_named_and_every_right_answer_accepted():
     assert all(len(session.kinds(number)) >= 3 for number in NOTEBOOKS)
 
 
+WIDE = [("03", "function"), ("06", "second"), ("12", "second"), ("12", "holds"), ("12", "penalty")]
+"""Kinds that had about a hundred questions each."""
+
+
+@pytest.mark.slow  # 2,000 programs of each kind run
+@pytest.mark.parametrize("case", [case for case in KINDS if (case[0], case[1].__name__) in WIDE], ids=named)
+def test_there_are_a_thousand_questions_of_a_kind(case):
+    seen = {(one.program.code, one.ask) for one in drawn(*case, seeds=range(2000))}
+    assert len(seen) >= 1000
+
+
 def test_what_is_said_is_spoken_and_about_what_the_notebook_knows():
     """A misconception has its home in this notebook or before, or is asked for here by `lab.check`; code is marked as code."""
     from autograd_lab.course.items import shipped

@@ -254,6 +254,12 @@ def test_the_right_answer_is_what_the_question_gives_when_it_is_run():
     each(VARYING.values(), check)
 
 
+@pytest.mark.parametrize("id", ["02.5", "03.1"])
+def test_a_large_class_has_a_thousand_different_numbers(id):
+    seen = {str(variants.of(VARYING[id], seed).expected) for seed in range(2500)}
+    assert len(seen) >= 1000
+
+
 # --- drawing ------------------------------------------------------------------------------------------
 
 SOURCE = """@variant(a=range(2, 6), b=range(2, 6))

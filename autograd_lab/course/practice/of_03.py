@@ -76,14 +76,18 @@ def node(rng: random.Random, level: int) -> Question:
 
 def function(rng: random.Random, level: int) -> Question:
     """What a node with one operand sends."""
-    a, g = rng.randint(2, 4), rng.randint(2, 6)
-    code = rng.choice({1: ["a ** 2"], 2: ["a ** 2", "a ** 3"], 3: ["a ** 3", "relu"], 4: ["relu", "a * a"], 5: ["a * a * a", "relu", "1 / a"]}[level])  # fmt: skip
-    if code == "relu":
+    a, g, k = rng.randint(2, 9), rng.randint(2, 12), rng.randint(2, 9)
+    code = rng.choice({
+        1: [f"{k} * a", f"a * {k}", "a ** 2"], 2: ["a ** 2", "a ** 3", f"{k} * a", f"a / {k}"], 3: ["a ** 3", "a * a", "relu", f"a / {k}"],
+        4: ["relu", "a * a", f"{k} / a"], 5: ["a * a * a", "relu", f"{k} / a", "1 / a"],
+    }[level])  # fmt: skip
+    if code == "relu" or level > 2:
         a = rng.choice([-1, 1]) * a
-    if code == "1 / a":
-        a = rng.choice([2, 5])
-        g = a * a * rng.randint(1, 3)
-    if level > 3 and code != "1 / a":
+    if code.endswith(" / a"):
+        a = rng.choice([2, 4, 5, 8, 10])
+        g = rng.randint(1, 40)
+        k = 1 if code == "1 / a" else k
+    if level > 3 or (level > 1 and rng.random() < 0.3):
         g = -g
     line = "torch.relu(a)" if code == "relu" else code
     program = Program(leaf("a", a), f"y = {line}", f"y.backward(torch.tensor({float(g)}))")
@@ -97,9 +101,19 @@ def function(rng: random.Random, level: int) -> Question:
             Mistake(0 if a > 0 else g, "`relu` lets the message through where `a` is positive. Elsewhere it sends 0."),
             Mistake(g * a, "`relu` does not multiply by `a`. Its slope is 1 or 0."),
         ]  # fmt: skip
-    elif code == "1 / a":
-        why = f"The rule is minus the message over `a ** 2`: -{g} / {a * a}."
-        wrong = [local, Mistake(-truth, "When `a` grows, `1 / a` shrinks. A minus is missing."), Mistake(g / a, "That is the message times the value. The slope of `1 / a` is minus 1 over `a ** 2`.")]  # fmt: skip
+    elif code in (f"{k} * a", f"a * {k}", f"a / {k}"):
+        divides = "/" in code
+        per = f"1 / {k}" if divides else f"{k}"
+        why = f"The slope of `{code}` is {per} everywhere, and the message {g} multiplies it."
+        wrong = [
+            local,
+            Mistake(g * a, f"That is the message times the value. The slope of `{code}` is {per}, whatever `a` is."),
+            Mistake(g * k, f"`a` is divided by {k}, and so is the message.") if divides
+            else Mistake(g * a * k, "That is the message times `y`. It is scaled by the slope."),
+        ]  # fmt: skip
+    elif code.endswith(" / a"):
+        why = f"The rule is minus {'the message' if k == 1 else f'{k} times the message'} over `a ** 2`: {show(-k * g)} / {a * a}."
+        wrong = [local, Mistake(-truth, f"When `a` grows, `{code}` shrinks. A minus is missing."), Mistake(k * g / a, f"That is the message times the value. The slope of `{code}` is minus {k} over `a ** 2`.")]  # fmt: skip
     else:
         power = {"a ** 2": 2, "a ** 3": 3, "a * a": 2, "a * a * a": 3}[code]
         why = f"The slope of `{code}` is {power} times {show(a ** (power - 1))}, and the message {g} multiplies it."

@@ -11,14 +11,14 @@ FREED = "The first call frees the saved values, and the second needs them."
 
 def second(rng: random.Random, level: int) -> Question:
     """Two calls of backward on one result: a number, or an error."""
-    a, k = rng.randint(2, 4), rng.randint(2, 5)
+    a, k, c = rng.randint(2, 12), rng.randint(2, 12), rng.randint(2, 12)
     keeps = level > 2 and rng.random() < 0.4
     code, saved = rng.choice({
-        1: [("a + a", ""), ("a * a", "`a`"), (f"a - {k}", "")],
-        2: [(f"a + {k}", ""), ("a ** 2", "`a`"), (f"{k} - a", ""), ("a * a", "`a`")],
-        3: [("a + a + a", ""), ("a * a * a", "its factors"), (f"{k} - a - a", ""), ("a ** 3", "`a`")],
-        4: [(f"(a + {k}) * a", "its factors"), (f"a - {k} + a", ""), (f"(a + a) - {k}", "")],
-        5: [(f"(a - {k}) ** 2", "what is squared"), (f"a - (a - {k}) + a", ""), ("(a + a) * (a - 1)", "its factors")],
+        1: [(f"a + a + {k}", ""), ("a * a", "`a`"), (f"a - {k}", ""), (f"a + {k}", ""), (f"a * a + {k}", "`a`")],
+        2: [(f"a + {k} - {c}", ""), (f"a ** 2 + {k}", "`a`"), (f"{k} - a", ""), (f"a * a - {k}", "`a`")],
+        3: [(f"a + a + a - {k}", ""), (f"a * a * a - {k}", "its factors"), (f"{k} - a - a", ""), (f"a ** 3 + {k}", "`a`")],
+        4: [(f"(a + {k}) * a", "its factors"), (f"a - {k} + a", ""), (f"(a + a) - {k} - {c}", ""), (f"(a + {k}) * (a - {c})", "its factors")],
+        5: [(f"(a - {k}) ** 2 + {c}", "what is squared"), (f"a - (a - {k}) + a + {c}", ""), (f"(a + a) * (a - {k})", "its factors")],
     }[level])  # fmt: skip
     flag = "retain_graph=True" if keeps else ""
     program = Program(leaf("a", a), f"y = {code}", f"y.backward({flag})", "y.backward()")

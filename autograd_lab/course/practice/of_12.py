@@ -9,17 +9,13 @@ from .question import Mistake, Part, Program, Question, bank, leaf, show
 
 def second(rng: random.Random, level: int) -> Question:
     """A second derivative."""
-    x, k, c = rng.randint(1, 5 if level < 4 else 3), rng.randint(2, 5), rng.randint(2, 6)
-    formula = {
-        1: f"{k} * x**2 + {c} * x",
-        2: f"x**3 + {c} * x",
-        3: f"x**3 + {k} * x**2",
-        4: f"x**4 + {c} * x",
-        5: f"x**4 - {k} * x**3",
-    }[level]
+    x = rng.randint(1, 9 if level == 1 else 6 if level < 4 else 4) * (rng.choice([-1, 1]) if level > 2 else 1)
+    k, c = rng.randint(2, 9) if level == 1 else rng.randint(1, 4), rng.randint(2, 12) * rng.choice([-1, 1])
+    powers = {1: (2, 1), 2: (3, 1), 3: (3, 2), 4: (4, 1), 5: (4, 3)}[level]
+    terms = [*zip((k, c), powers, strict=True)]
     program = Program(
         leaf("x", x),
-        f"y = {formula}",
+        f"y = {_polynomial(terms)}",
         "(g,) = torch.autograd.grad(y, x, create_graph=True)",
         "(second,) = torch.autograd.grad(g, x)",
     )
@@ -31,6 +27,7 @@ def second(rng: random.Random, level: int) -> Question:
         ),
         Mistake(first * first, "The second derivative is not the square of the first: differentiate the first one."),
     ]  # fmt: skip
+    slopes = _derived(terms)
     if level == 1:
         wrong.append(
             Mistake(
@@ -38,26 +35,44 @@ def second(rng: random.Random, level: int) -> Question:
                 f"The slope of `{c} * x` is {c} everywhere, so it adds nothing to the second derivative.",
             )
         )
-    third = {2: 6, 3: 6, 4: 24 * x, 5: 24 * x - 6 * k}.get(level)
-    if third is not None:
+    else:
+        third = sum(factor * x**power for factor, power in _derived(_derived(slopes)))
         wrong.append(Mistake(third, "You differentiated three times."))
-    slopes = {
-        1: f"{2 * k} * x + {c}",
-        2: f"3 * x**2 + {c}",
-        3: f"3 * x**2 + {2 * k} * x",
-        4: f"4 * x**3 + {c}",
-        5: f"4 * x**3 - {3 * k} * x**2",
-    }[level]
-    why = f"The first derivative is `{slopes}`. Its slope at {x} is {show(program['second'])}."
+    why = f"The first derivative is `{_polynomial(slopes)}`. Its slope at {x} is {show(program['second'])}."
     return Question(
         "What is `second`?", program, [Part("second", program["second"], why, wrong)], graph="never"
     )
 
 
+def _derived(terms: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The derivative of a sum of (factor, power of x)."""
+    return [(factor * power, power - 1) for factor, power in terms if power]
+
+
+def _polynomial(terms: list[tuple[int, int]]) -> str:
+    """A sum of (factor, power of x) as code: "3 * x**2 - 4 * x"."""
+    text = ""
+    for factor, power in terms:
+        x = "" if not power else "x" if power == 1 else f"x**{power}"
+        size = abs(factor)
+        one = str(size) if not x else x if size == 1 else f"{size} * {x}"
+        sign = ("-" if factor < 0 else "") if not text else " - " if factor < 0 else " + "
+        text += sign + one
+    return text
+
+
 def holds(rng: random.Random, level: int) -> Question:
     """What .grad holds after grad() and backward()."""
-    x, k = rng.randint(2, 4), rng.randint(2, 5)
-    f = rng.choice([f"{k} * x * x", "x ** 3", f"x * x + {k} * x"])
+    x, k, c, m = rng.randint(2, 7), rng.randint(2, 9), rng.randint(2, 9), rng.randint(2, 9)
+    f = rng.choice(
+        [
+            f"{k} * x * x - {c}",
+            f"x ** 3 + {k} * x",
+            f"x * x + {k} * x",
+            f"{k} * x * x + {c} * x",
+            f"x ** 3 - {k} * x * x",
+        ]
+    )
     ask = "(g,) = torch.autograd.grad(y, x, create_graph=True)"
     lines = [leaf("x", x), f"y = {f}"]
     ways = {
@@ -65,7 +80,7 @@ def holds(rng: random.Random, level: int) -> Question:
         2: rng.choice([[ask, "g.backward()"], [ask]]),
         3: [ask, "g.backward()"],
         4: ["y.backward(create_graph=True)", "g = x.grad", "x.grad = None", "g.backward()"],
-        5: [f"({k} * x).backward()", ask, "g.backward()"],
+        5: [f"({m} * x).backward()", ask, "g.backward()"],
     }[level]
     program = Program(*lines, *ways)
     truth = program["x.grad"]
@@ -84,10 +99,10 @@ def holds(rng: random.Random, level: int) -> Question:
             Mistake(first, f"That is `g` itself. `g.backward()` sends back the slope of `g`, {show(two)}.", "M28"),
         ]  # fmt: skip
     else:
-        before = k if level == 5 else 0
+        before = m if level == 5 else 0
         why = (
             f"`torch.autograd.grad` leaves `.grad` alone. `g.backward()` adds the slope of `g`, {show(two)}"
-            + (f", to the {k} that is there." if before else ".")
+            + (f", to the {m} that is there." if before else ".")
         )  # fmt: skip
         wrong = [
             Mistake(first + two + before, f"You added the {show(first)} of `torch.autograd.grad` as well: it returns its gradient and leaves `.grad` alone.", "M29"),
@@ -95,7 +110,7 @@ def holds(rng: random.Random, level: int) -> Question:
         ]  # fmt: skip
         if before:
             wrong.append(
-                Mistake(two, f"The last call adds: the {k} of the first line is still there.", "M10")
+                Mistake(two, f"The last call adds: the {m} of the first line is still there.", "M10")
             )
     return Question(
         "What is `x.grad` at the end: a number, or `None`?",
@@ -107,11 +122,20 @@ def holds(rng: random.Random, level: int) -> Question:
 
 def penalty(rng: random.Random, level: int) -> Question:
     """A penalty on a slope, recorded or not."""
-    w, x = rng.randint(1, 4), rng.randint(1, 3)
-    y = {1: "w * x", 2: "w * x * x", 3: "w * x * x", 4: "w * w * x", 5: "w * x ** 3"}[level]
+    w, x, k, c = (
+        rng.randint(1, 7),
+        rng.randint(1, 9 if level == 1 else 5),
+        rng.randint(2, 5),
+        rng.randint(2, 9),
+    )
+    y = {1: f"{k} * w * x", 2: "w * x * x", 3: "w * x * x", 4: "w * w * x", 5: "w * x ** 3"}[level]
+    if level > 1 and rng.random() < 0.7:
+        y += rng.choice([f" + {k} * x", f" - {k} * w", f" + {k} * w * x"])
     flag = rng.choice(["create_graph", "retain_graph"]) if level > 1 else "create_graph"
     beside = level > 2 or (flag == "retain_graph" and rng.random() < 0.5)
-    loss = "y + slope**2" if beside else "slope**2"
+    square = rng.choice(["slope**2", f"{c} * slope**2"])
+    loss = f"y + {square}" if beside else square
+    twice = 2 * c if "*" in square.replace("**", "") else 2
     start = [leaf("w", w), leaf("x", x), f"y = {y}"]
     program = Program(*start, f"(slope,) = torch.autograd.grad(y, x, {flag}=True)", f"({loss}).backward()")
     truth = program.outcome("w.grad")
@@ -133,7 +157,7 @@ def penalty(rng: random.Random, level: int) -> Question:
             Mistake("error", "The penalty stands beside `y`, which has a history. So there is no error.", "M28"),
         ]  # fmt: skip
     else:
-        why = f"The slope is {show(slope)}. Its square has the slope `2 * {show(slope)}`, times how fast the slope moves with `w`" + (
+        why = f"The slope is {show(slope)}. `{square}` has the slope `{twice} * {show(slope)}`, times how fast the slope moves with `w`" + (
             f", and `y` adds {show(alone)}: {show(right)}." if beside else f": {show(right)}."
         )  # fmt: skip
         wrong = [
@@ -141,7 +165,7 @@ def penalty(rng: random.Random, level: int) -> Question:
             Mistake("error", "`create_graph=True` has recorded the slope: backward can go through it.", "M28"),
         ]  # fmt: skip
         if level > 1:
-            wrong.append(Mistake(2 * slope, "That is the slope of the square. The slope itself moves with `w`, too, and that is a factor."))  # fmt: skip
+            wrong.append(Mistake(twice * slope, "That is the slope of the square. The slope itself moves with `w`, too, and that is a factor."))  # fmt: skip
     return Question(
         "What is `w.grad`, or is there an `error`?",
         program,

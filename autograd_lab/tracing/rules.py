@@ -77,9 +77,9 @@ class Names:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         lines = [_NO_CODE.sub("", line) for source in trace.sources for line in source["lines"].values()]
-        words = {word for line in lines for word in re.findall(r"[A-Za-z_]\w*", line)}
+        words = {word for line in lines for word in re.findall(r"[^\W\d]\w*", line)}
         for tensor in trace.tensors:
-            words.update(re.findall(r"[A-Za-z_]\w*", tensor["name"]))
+            words.update(re.findall(r"[^\W\d]\w*", tensor["name"]))
         self.taken = words
         for g in chain(("g", "grad", "grad_out"), (f"g{'_' * n}" for n in count(1))):
             if words.isdisjoint(

@@ -288,6 +288,7 @@ class State:
         return [("node", e["n"])]
 
     def _vjp(self, e: Record) -> Changed:
+        self.node = e["n"]  # what the backward of a Function computed came in between
         self._at(e["n"]).outgoing = list(e["out"])
         return [("node", e["n"])]
 

@@ -231,3 +231,23 @@ def test_size_grows_with_the_trace_not_faster(make):
         trace = make(nodes)
         size.append(len(json.dumps(film(trace), separators=(",", ":"))) / len(trace))
     assert size[1] < 1.3 * size[0]
+
+
+def test_a_pass_is_about_the_function_whose_backward_has_run():
+    """What it computed came in between: its rule is shown, and the picture stays at it."""
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with lab.record() as trace:
+        Twice.apply(torch.tensor(3.0, requires_grad=True)).backward()
+    doc = film(trace)
+    for k, e in enumerate(trace.events, 1):
+        if e["k"] in ("vjp", "free", "deliver") and trace.nodes[e["n"]]["kind"] == "function":
+            assert doc["focus"][k] == e["n"], e["k"]

@@ -86,6 +86,7 @@ def test_every_rule_becomes_well_formed_mathml_and_loses_nothing(tmp_path):
         ("24 * (-3)", ["<mn>24</mn><mo>\u00d7</mo><mrow><mo>(</mo><mrow><mo>\u2212</mo><mn>3</mn></mrow>"]),
         ("y = max of a", ["<mo>=</mo>", "<mtext>"]),
         ("2 * err ** 2", ["<msup><mi class=\"agl-var\">err</mi><mn>2</mn></msup>"]),
+        ("g * \u0448\u0438\u0440\u0438\u043d\u0430_2 / \u03b8", ["<mi class=\"agl-var\">\u0448\u0438\u0440\u0438\u043d\u0430_2</mi>", "<mi class=\"agl-var\">\u03b8</mi>"]),
         ("<b>", ["&lt;"]),
     ],
 )  # fmt: skip

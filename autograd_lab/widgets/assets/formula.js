@@ -3,7 +3,7 @@
 import { escape } from "./core.js";
 
 const WORDS = new Set(["of", "or", "to", "and", "over", "the", "with", "if", "else", "where", "by", "only", "for", "in", "from", "along", "is", "as", "at", "so", "not"]);
-const RULE_TOKEN = /\s+|\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z]\w*'s|[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*_*[\u2080-\u2089]*|_\w+|#\d+|\*\*|\.\.\.?|:=|<-|[<>!=+]=|./gu;
+const RULE_TOKEN = /\s+|\d+\.?\d*(?:e[+-]?\d+)?|\p{L}[\p{L}\p{Nd}_]*'s|\p{L}[\p{L}\p{M}\p{Nd}]*(?:[_.][\p{L}\p{M}\p{Nd}]+)*_*[\u2080-\u2089]*|_[\p{L}\p{Nd}_]+|#\d+|\*\*|\.\.\.?|:=|<-|[<>!=+]=|./gu;
 const GREEK = { pi: "\u03c0", alpha: "\u03b1", beta: "\u03b2", gamma: "\u03b3", delta: "\u03b4", lambda: "\u03bb", Phi: "\u03a6", phi: "\u03c6" };
 const FUNCTIONS = new Set(["log", "exp", "sqrt", "sin", "cos", "tan", "tanh", "sign", "det", "diag", "max", "min", "mean", "norm", "sigmoid", "skew"]);
 const RELATIONS = { "=": "=", "==": "=", "<": "<", ">": ">", "<=": "\u2264", ">=": "\u2265", "!=": "\u2260", ":=": "\u2254", "<-": "\u2190", "~": "~", "+=": "+=" };
@@ -13,7 +13,7 @@ const xml = (name, ...inner) => `<${name}>${inner.join("")}</${name}>`;
 const variable = (name) => `<mi class="agl-var">${escape(name)}</mi>`; // italics by the style sheet: few fonts have the letters of mathematics
 const mo = (sign) => `<mo>${escape(sign)}</mo>`;
 const mrow = (...parts) => (parts.length === 1 ? parts[0] : xml("mrow", ...parts));
-const isName = (token) => /^[A-Za-z_]/.test(token ?? "");
+const isName = (token) => /^[\p{L}_]/u.test(token ?? "");
 const isNumber = (token) => /^\d/.test(token ?? "");
 
 class RuleParser {

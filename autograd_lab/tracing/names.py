@@ -95,10 +95,30 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
     found: dict[int, list[tuple[str, ast.expr]]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.value.lineno, []).append((node.targets[0].id, node.value))
+            if not (isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") in _COMPARING):
+                found.setdefault(node.value.lineno, []).append((node.targets[0].id, node.value))
         elif isinstance(node, ast.NamedExpr):
             found.setdefault(node.value.lineno, []).append((node.target.id, node.value))
     return found
+
+
+#: Python's functions that run operations, and return something else than the result of the last one.
+_COMPARING = {
+    "all",
+    "any",
+    "bool",
+    "dict",
+    "filter",
+    "float",
+    "int",
+    "list",
+    "max",
+    "min",
+    "next",
+    "set",
+    "sorted",
+    "tuple",
+}
 
 
 def loop_variables(frame: FrameType, shared: bool = False) -> Collection[str]:

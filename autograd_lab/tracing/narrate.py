@@ -6,6 +6,7 @@ A sentence is a template and its parts, so that a trace of thousands of events c
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from copy import copy
 
@@ -53,14 +54,25 @@ class Narrator:
             elif total[name] > 1:
                 name = f"{name} #{seen[name]}"
             self.nodes.append(name)
-        makers: dict[int, int] = {}
+        makers: dict[int, str] = {}
+        detached: dict[int, str] = {}
         self._made_by: Counter[int] = Counter()  # nodes that hold a value of a tensor
         for n, node in enumerate(trace.nodes):
             self._made_by.update(node["outputs"])
             for t in node["outputs"]:
-                makers.setdefault(t, n)  # not those that wrote into it later
+                makers.setdefault(t, self.nodes[n])  # not those that wrote into it later
+        for event in trace.events:  # what left no node
+            if event["k"] == "const":
+                for t in event["t"]:
+                    makers.setdefault(t, event["op"])
+            elif (
+                event["k"] == "detach"
+                and trace.tensors[event["from"]]["name"]
+                and event.get("how", "detach") == "detach"
+            ):
+                detached.setdefault(event["t"], f"{trace.tensors[event['from']]['name']}.detach()")
         self.tensors = [
-            tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
+            tensor["name"] or detached.get(t) or (f"the result of {makers[t]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
         self.versions = _written(trace)
@@ -68,8 +80,10 @@ class Narrator:
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         current: set[int] = set()  # of a pass whose beginning was not recorded
-        #: ids of events "const": what hooks and Functions computed in a pass, which records nothing
-        self._asides: set[int] = set()
+        #: ids of events "const" that nobody wrote no_grad for -> "pass": what hooks and Functions compute in one, which records nothing;
+        #: or the Function whose forward it is
+        self._asides: dict[int, str] = {}
+        pending: list[int] = []
         passes, off = 0, False
         for event in trace.events:
             if event["k"] in ("backward", "done"):
@@ -79,7 +93,14 @@ class Narrator:
             elif event["k"] == "mode":
                 off = not event["grad"]
             elif event["k"] == "const" and passes and not off and event.get("why") == "no_grad":
-                self._asides.add(id(event))
+                self._asides[id(event)] = "pass"
+            elif event["k"] == "const" and not off and event.get("why") == "no_grad":
+                pending.append(id(event))
+            elif event["k"] == "node":
+                made = trace.nodes[event["n"]]
+                if made["kind"] == "function" and not passes:
+                    self._asides |= dict.fromkeys(pending, re.sub(r"Backward\d*$", "", made["name"]))
+                pending = []
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
             elif event["k"] == "accumulate":
@@ -105,6 +126,9 @@ class Narrator:
     def _leaf(self, e: Record) -> Phrase:
         tensor = self.trace.tensors[e["t"]]
         name, value = tensor["name"], self.described(tensor["value"])
+        if tensor["requires_grad"] and not tensor["leaf"]:
+            text = "{0} comes in with a history: it was computed before, and gradients go on from it. Its value: {1}."
+            return (text, name or "A tensor", value)
         if tensor["requires_grad"]:
             return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", name or "This", value)
         if name and not is_number(tensor):
@@ -115,7 +139,10 @@ class Narrator:
 
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
-        op = node["op"].removeprefix("_")
+        op = written(node)
+        if node["name"] in _OF_MODULES:
+            text = "A module with hooks passes on what it is given: {0}. It makes the node {1}, on which they run."
+            return (text, _list([self._made(t) for t in e["t"][:3]]), name)
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
         names = _list([self._saved(node, item) for item in saved])
@@ -151,6 +178,9 @@ class Narrator:
     def _const(self, e: Record) -> Phrase:
         made = _list([self._made(t) for t in e["t"]])
         why = self.reason(e)
+        if why == "forward":
+            text = "{0} runs in the forward of {2}, which records nothing: {1}. {2} makes one node for all of it."
+            return (text, e["op"], made, self._asides[id(e)])
         if why == "pass":
             text = "{0} runs in the backward pass, which records nothing: {1}. So it makes no node."
             return (text, e["op"], made)
@@ -182,7 +212,7 @@ class Narrator:
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
         text = "{0} is changed in place by {1}: now {2}, version {3}."
-        parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
+        parts = (self._first(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
             text = "{0} shares that memory, so its numbers have changed, too: now {2}. Nobody counted it: its version is still {3}."
             return (text, *parts)
@@ -221,7 +251,7 @@ class Narrator:
         )
         return (
             "{0}.{1}() hands out {2}. What is computed with that is not recorded.",
-            self._name(e["t"]),
+            self._first(e["t"]),
             how,
             what,
         )
@@ -230,18 +260,18 @@ class Narrator:
         if e.get("how") == "retain_grad":
             return (
                 "{0} asks to keep its gradient: the next backward pass will fill {0}.grad.",
-                self._name(e["t"]),
+                self._first(e["t"]),
             )
         now = "requires a gradient" if e["requires_grad"] else "no longer requires a gradient"
         return (
             "{0} {1} from here on: {2} was called.",
-            self._name(e["t"]),
+            self._first(e["t"]),
             now,
             e.get("how", "requires_grad_"),
         )
 
     def _grad(self, e: Record) -> Phrase:
-        name = self._name(e["t"])
+        name = self._first(e["t"])
         by = {"assigned": "was assigned", "zero_grad": "was reset by zero_grad"}
         how = by.get(e.get("how", ""), f"was changed by {e.get('how')}")
         return ("{0}.grad {1}: it is now {2}.", name, how, self.described(e["v"]))
@@ -257,11 +287,14 @@ class Narrator:
             what = "a new leaf made of the numbers of" if e["how"] == "Parameter" else "a deep copy of"
             text = "{0} is {2} {1}. It has no history, so no gradient passes here."
             return (text, self._name(e["t"]), self._name(e["from"]), what)
-        return (
-            "{0} is detached from {1}: same numbers, no history, so no gradient passes here.",
-            self._name(e["t"]),
-            self._name(e["from"]),
-        )
+        source, name = self._first(e["from"]), self._first(e["t"])
+        if name.endswith(".detach()"):
+            return (
+                "{0} is detached: the result has the same numbers, no history, so no gradient passes here.",
+                source,
+            )
+        text = "{0} is detached from {1}: same numbers, no history, so no gradient passes here."
+        return (text, name, self._name(e["from"]))
 
     def _backward(self, e: Record) -> Phrase:
         roots = _list([self.nodes[n] for n in e["roots"]])
@@ -313,6 +346,8 @@ class Narrator:
 
     def _hook(self, e: Record) -> Phrase:
         what = {"pre": "A pre-hook", "post": "A post-hook"}.get(e["stage"], "A hook")
+        if self.trace.nodes[e["n"]]["name"] in _OF_MODULES:
+            what = "A hook of a module"
         before = _list([self.described(v) for v in e.get("before") or []])
         after = _list([self.described(v) for v in e.get("after") or []])
         if e["stage"] == "shared":
@@ -500,6 +535,15 @@ class Narrator:
     def _name(self, t: int) -> str:
         return self.tensors[t]
 
+    def _first(self, t: int) -> str:
+        """The same at the beginning of a sentence: variables keep their letters."""
+        name = self._name(t)
+        return (
+            name
+            if self.trace.tensors[t]["name"] or name.endswith(".detach()")
+            else name[:1].upper() + name[1:]
+        )
+
     def _made(self, t: int) -> str:
         name = self.trace.tensors[t]["name"]
         return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
@@ -508,7 +552,8 @@ class Narrator:
         """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
         if e["k"] == "detach":
             return str(e.get("how", "detach"))
-        return "pass" if id(e) in self._asides else str(e.get("why", "inputs"))
+        aside = self._asides.get(id(e))
+        return str(e.get("why", "inputs")) if aside is None else "pass" if aside == "pass" else "forward"
 
     def value_at(self, t: int, version: int) -> int | None:
         """The value that tensor `t` had at a version: the one it came with, or what was written into it."""
@@ -573,6 +618,15 @@ def _written(trace: Trace) -> dict[tuple[int, int], int]:
             if event.get("base") is not None:
                 found[event["base"][0], event["version"]] = event["base"][1]
     return found
+_OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
+
+
+def written(node: Record) -> str:
+    """The name of a node's operation as in a program: split_with_sizes, where its node is SplitWithSizesBackward0."""
+    op = str(node["op"]).removeprefix("_")
+    words = re.sub(r"Backward\w*$", "", node["name"])
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\dD)(?=[A-Z])|(?<=L1)(?=L)", "_", words).lower()
+    return words if words.replace("_", "") == op else op
 
 
 def _used_up(node: Record) -> bool:

@@ -2,7 +2,7 @@
 rows of the table. Lists of numbers, so that they travel in columns (see wire.py); -1 stands for "none".
 
     jacobians  [node, operand, rows, columns, structure, formula, [r, c, x, ...] or null]
-    origins    [step, tensor, why]: a tensor without history, and why: "inputs", "no_grad", "pass", "inference_mode", "copy",
+    origins    [step, tensor, why]: a tensor without history, and why: "inputs", "no_grad", "pass", "forward", "inference_mode", "copy",
                "detach", "data"
     marks      [source, line, why]: lines of the code where that happened
     pins       [step, tensor, version, node, step at which it was freed]: a saved value, which node reads it, and how long it is held

@@ -73,7 +73,7 @@ LEVELS = 8  # steps of the scale of magnitudes
 STRIP = 22  # the width of a heat strip on a line of text
 #: Why a tensor has no history, in a word for its box.
 CAPTIONS = {
-    "inputs": "no grad_fn", "no_grad": "no_grad", "pass": "not recorded", "inference_mode": "inference", "copy": "copied",
+    "inputs": "no grad_fn", "no_grad": "no_grad", "pass": "not recorded", "forward": "not recorded", "inference_mode": "inference", "copy": "copied",
     "detach": "detached", "data": ".data",
 }  # fmt: skip
 _LONG = 24  # more letters than this are too many for four digits of each number

@@ -149,7 +149,7 @@ def test_what_has_no_name_is_called_by_what_made_it_not_by_who_wrote():
     with lab.record() as trace:
         (x * 2.0).add_(1.0)
     k = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "inplace")
-    assert narrate(trace, k).startswith("the result of MulBackward0 is changed in place by add_: now [3, 5]")
+    assert narrate(trace, k).startswith("The result of MulBackward0 is changed in place by add_: now [3, 5]")
 
 
 def test_a_base_of_many_numbers_is_not_copied_at_each_write():

@@ -208,3 +208,91 @@ def test_what_a_pass_does_not_record_is_not_said_to_be_under_no_grad():
         assert told[-1].startswith("mul runs under no_grad: ")
         captions = {why for _, _, why in film(trace)["details"]["origins"]}
         assert captions == ({"no_grad"} if create_graph else {"no_grad", "pass"})
+
+
+class SinCos(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, angle):
+        ctx.save_for_backward(angle)
+        return angle.sin(), angle.cos()
+
+    @staticmethod
+    def backward(ctx, grad_sin, grad_cos):
+        (angle,) = ctx.saved_tensors
+        return grad_sin * angle.cos() - grad_cos * angle.sin()
+
+
+def told(program):
+    with lab.record() as trace:
+        program(torch.tensor(2.0, requires_grad=True))
+    return [narrate(trace, k) for k in range(1, len(trace) + 1)]
+
+
+def test_what_a_function_computes_is_not_said_to_be_under_no_grad():
+    said = told(lambda x: sum(SinCos.apply(x)).backward())
+    inside = [text for text in said if "in the forward of SinCos, which records nothing" in text]
+    assert [text.split()[0] for text in inside] == ["sin", "cos"]
+    assert not any("no_grad" in text for text in said)
+
+
+def test_a_saved_result_that_a_pass_reads_is_no_leaf():
+    """With create_graph the result of exp comes in once more, as an operand: it is the one that exp made."""
+    said = told(lambda x: torch.autograd.grad(x.exp(), x, create_graph=True))
+    assert [text for text in said if "leaf tensor" in text] == ["x is a leaf tensor that requires a gradient. Its value: 2."]  # fmt: skip
+
+
+def test_a_result_from_before_the_recording_is_no_leaf():
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x * 3
+    with lab.record() as trace:
+        y.sin()
+    first = narrate(trace, 1)
+    assert (
+        first
+        == "y comes in with a history: it was computed before, and gradients go on from it. Its value: 6."
+    )
+
+
+def test_what_has_no_name_is_called_by_what_made_it_and_begins_like_a_sentence():
+    def program(x):
+        y = x * 2
+        z = y.detach() * x
+        w = torch.where(z > 1, z, x)
+        (w * 1).add_(1)
+
+    said = "\n".join(told(program))
+    assert "\ny is detached: the result has the same numbers" in said
+    assert "which saves y.detach() = 4" in said
+    assert "which saves the result of gt = True" in said
+    assert "\nThe result of MulBackward0 #3 is changed in place by add_" in said
+
+
+def test_operations_have_the_names_of_programs():
+    def program(x):
+        a, _ = torch.split(x * torch.ones(3), [1, 2])
+        torch.nn.functional.mse_loss(a, torch.zeros(1))
+
+    said = "\n".join(told(program))
+    assert "\nsplit_with_sizes runs: " in said
+    assert "\nmse_loss runs: " in said
+
+
+def test_a_comparison_that_max_makes_is_not_called_by_the_variable():
+    def program(x):
+        z = max(x * 2, x * 3)
+        z.backward()
+
+    said = told(program)
+    assert not any("z = True" in text or "z = False" in text for text in said)
+
+
+def test_hooks_of_modules_are_told_as_such():
+    def program(x):
+        layer = torch.nn.Tanh()
+        layer.register_full_backward_hook(lambda *_: None)
+        layer(x * 1).backward()
+
+    said = told(program)
+    assert any(text.startswith("A module with hooks passes on what it is given: ") for text in said)
+    assert any(text.startswith("A hook of a module on BackwardHookFunctionBackward") for text in said)
+    assert not any(text.startswith(" ") for text in said)

@@ -111,6 +111,8 @@ class Narrator:
         found = copy(self)
         found.trace, found._terms, found._described = trace, {}, {}
         found.versions = _written(trace)
+        pairs = zip(self.trace.events, trace.events, strict=True)
+        found._asides = {id(new): self._asides[id(old)] for old, new in pairs if id(old) in self._asides}
         return found
 
     def phrase(self, k: int) -> Phrase:
@@ -618,6 +620,8 @@ def _written(trace: Trace) -> dict[tuple[int, int], int]:
             if event.get("base") is not None:
                 found[event["base"][0], event["version"]] = event["base"][1]
     return found
+
+
 _OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
 
 

@@ -206,7 +206,20 @@ def with_hooks_that_undo(x, y):
     return y
 
 
+class Squared(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
+
 MORE = {
+    "Function": lambda x, y: Squared.apply(y) * x,
     "in place": in_place, "view": through_a_view, "passes": in_passes, "derivative": of_a_derivative, "retain": retained,
     "hooks": with_hooks_that_undo, "matrix": lambda x, y: (torch.ones(2, 3, dtype=torch.float64) * y * x).mean(),
     "large": lambda x, y: (torch.linspace(0, 1, 30, dtype=torch.float64) * y).sum(), "max": lambda x, y: torch.maximum(x, y),
@@ -269,7 +282,17 @@ def test_a_run_of_the_same_path_is_not_drawn_anew(monkeypatch):
             assert s._edit_answer["error"] == ""
         return len(whole)
 
-    smooth = ["bend"] * 14 + ["twice", "again", "array", "view", "in place", "passes", "derivative", "large"]
+    smooth = ["bend"] * 14 + [
+        "twice",
+        "again",
+        "array",
+        "view",
+        "in place",
+        "passes",
+        "derivative",
+        "large",
+        "Function",
+    ]
     assert drag(smooth, 0.7, 0.71, 3.0, 1.0, 0.0, 1.0, -2.0, 50.0) == 0
     assert drag(["if"], 0.7, 0.8, 0.9, 1.0) == 0
     assert drag(["if"], 0.7, 0.8, -0.9, -1.0, 1.0) == 2

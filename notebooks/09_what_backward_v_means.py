@@ -195,7 +195,7 @@ if lab.reveal(prediction, [len(rows), len(columns)], "09.g"):
     plots.uncovered(rows)
 
 # %% [markdown]
-# Here are two more cases: a curve with one input and 50 outputs, and a chain of 20 steps. How many passes does each mode need
+# Here are more cases: a curve with one input and 50 outputs, and a chain of 20 steps. How many passes does each mode need
 # for the curve? How many values does each mode keep for the chain?
 
 
@@ -337,7 +337,7 @@ lab.practice("09", seed=3)
 #
 # 1. `backward(v)` weights the rows of the Jacobian by `v`, and adds them up.
 # 2. So `v` has the shape of the output. What comes back has the shape of the input.
-# 3. Backward never makes the whole table.
+# 3. Autograd never makes the whole table.
 # 4. Backward needs a pass for each output, forward mode one for each input.
 # 5. The rule of a matrix product is a matrix product for each factor. The shapes tell you which.
 #

@@ -373,8 +373,7 @@ wrong(
 )(_rules(piece=lambda g, a: g * a if a > 0 else 0.1 * g * a))
 wrong(
     "",
-    "At 0 and below you send the whole message, as if the number had been let through. Whether it was, a has "
-    "decided in the forward run.",
+    "At 0 and below you send the whole message, as if the number had been let through. It depends on a whether the message goes through whole.",
     score=2,
 )(_rules(piece=lambda g, a: g if g > 0 else 0.1 * g))
 right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))

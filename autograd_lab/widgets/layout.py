@@ -238,7 +238,8 @@ class _Branches:
     """Where the branches of a graph move: a branch is an item and all above it, if nothing else uses that, but for shared sources.
 
     A branch moves to directly above its user. More than `ABREAST` of one user are parted into *bands*, one below the other, in columns;
-    two columns share a lane. Groups stay where they are, and so does what they depend on.
+    two columns share a lane. Groups stay where they are, and so does what depends on them, or on what comes through the frame around all.
+    Those are near to the ports then, of which each has lanes of its own.
     """
 
     def __init__(
@@ -274,16 +275,11 @@ class _Branches:
             found: list[int] = []
             reach[v] = nobody + 1
             for u in above[v] if v != nobody else [u for u in inner if not below[u]]:
-                if u in self.firm and (above[u] or len(below[u]) == 1):
+                if u not in inner or (u in self.firm and (above[u] or len(below[u]) == 1)):
                     reach[v] = -1
-                elif (
-                    u in inner
-                    and u not in self.firm
-                    and len(below[u]) == (v != nobody)
-                    and reach[u] >= depth[u]
-                ):
+                elif u not in self.firm and len(below[u]) == (v != nobody) and reach[u] >= depth[u]:
                     found.append(u)
-                elif u in inner and above[u]:
+                elif above[u]:
                     reach[v] = min(reach[v], depth[exits[u]], reach[u])
             wide[v] = widths[v] if v != nobody else 0.0
             total, least, tallest = 0.0, 0.0, 0

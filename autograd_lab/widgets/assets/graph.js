@@ -15,6 +15,7 @@ const LONG = 3000; // a line this long is drawn only where it is in view
 const STRIP = 22; // the width of a heat strip on a line of text, as in frames.py
 const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
 const READABLE = 0.45; // a scale at which names can still be read
+const CLEAR = 0.6; // and at which they are where the whole cannot be seen at once
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 /** How the line of a gradient of this magnitude is drawn: the larger, the wider and the deeper; nan and inf are marked. */
@@ -478,7 +479,7 @@ export class Graph {
     if (this.mode === "fit" && (scale >= READABLE || this.all)) return [w / 2, hh / 2, scale];
     if (this.mode === "fit") { // at least its width or its height, if names can be read then
       const [x, y, uw, uh] = this.about() ?? [w / 2, hh / 2, 0, 0];
-      const part = clamp(Math.max(fitScale([w, 0], this.pane), fitScale([0, hh], this.pane)), READABLE, SMALLEST), [wide, tall] = this.pane.map((v) => v / part);
+      const part = clamp(Math.max(fitScale([w, 0], this.pane), fitScale([0, hh], this.pane)), READABLE, CLEAR), [wide, tall] = this.pane.map((v) => v / part);
       return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), part];
     }
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);

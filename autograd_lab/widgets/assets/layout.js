@@ -191,9 +191,9 @@ class Branches {
       const found = [], alone = v === nobody ? 0 : 1;
       reach[v] = nobody + 1;
       for (const u of alone ? above[v] : ends) {
-        if (firm.has(u) && (above[u].length || below[u].length === 1)) reach[v] = -1;
-        else if (this.inner(u) && !firm.has(u) && below[u].length === alone && reach[u] >= depth[u]) found.push(u);
-        else if (this.inner(u) && above[u].length) reach[v] = Math.min(reach[v], depth[exits[u]], reach[u]);
+        if (!this.inner(u) || (firm.has(u) && (above[u].length || below[u].length === 1))) reach[v] = -1;
+        else if (!firm.has(u) && below[u].length === alone && reach[u] >= depth[u]) found.push(u);
+        else if (above[u].length) reach[v] = Math.min(reach[v], depth[exits[u]], reach[u]);
       }
       wide[v] = alone ? widths[v] : 0;
       let total = 0, least = 0, tallest = 0;

@@ -294,7 +294,7 @@ def metadata_complete(metadata: dict[str, Any], name: str) -> Iterator[str]:
         return
     for key, kind in METADATA.items():
         if not isinstance(block.get(key), kind):
-            yield f"metadata autograd_lab.{key}: it should be a {kind.__name__}, not {block.get(key)!r}"
+            yield f"metadata autograd_lab.{key}: it should be of type {kind.__name__}, not {block.get(key)!r}"
     for key in sorted(set(block) - set(METADATA)):
         yield f"metadata autograd_lab.{key}: unknown key"
     if block.get("id") != name.split("_")[0]:

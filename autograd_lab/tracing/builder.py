@@ -134,13 +134,13 @@ class Builder:
     # -- the forward pass -----------------------------------------------------------------------------
 
     def met(self, t, data, name, fn, requires_grad, grad=None, inference=False) -> None:
-        made = self.nodes[self.node_ids[id(fn)]]["outputs"] if id(fn) in self.node_ids else ()
-        if id(t) not in self.tensor_ids and t.output_nr < len(
-            made
-        ):  # a saved result, unpacked: a tensor of its own, but not another one
-            self.tensor_ids[id(t)] = made[t.output_nr]
-            self.copies[id(t)] = data
-            return
+        made = self.nodes[self.node_ids[id(fn)]]["outputs"] if id(fn) in self.node_ids else []
+        if id(t) not in self.tensor_ids:
+            for result in made[t.output_nr : t.output_nr + 1]:
+                if self.held.lies_in(t, result):  # a saved result, unpacked: not what a hook made of it
+                    self.tensor_ids[id(t)] = result
+                    self.copies[id(t)] = data
+                    return
         i = self._tensor(t, data, name, fn is None, requires_grad)
         self.tensors[i]["name"] = self.tensors[i]["name"] or name
         if grad is not None:

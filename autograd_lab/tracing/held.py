@@ -45,6 +45,11 @@ class Held:
             one[0] = i
         return self.homes.setdefault(id(array), (array, i))[1]
 
+    def lies_in(self, t: Any, i: int) -> bool:
+        """Whether tensor `t` is in the memory that tensor number `i` was the first in."""
+        found = self.homes.get(id(_memory(t)))
+        return found is not None and found[1] == i
+
     def saved(self, node: Any, record: Record, saved: Any, owner: Any = None) -> None:
         """A node was made and has saved something; `owner` frees it, if that is another node."""
         key = id(node if owner is None else owner)

@@ -36,6 +36,10 @@ class TorchHeld(Held):
         made = [] if record["node"] is None else self.builder.nodes[record["node"]]["outputs"]
         return int(made[record["output_nr"]]) if record["output_nr"] < len(made) else i
 
+    def lies_in(self, t: Any, i: int) -> bool:
+        """True, as in `home`: what comes in as the result of a node is its saved result."""
+        return True
+
     def saved(self, node: Any, record: Record, saved: Any, owner: Any = None) -> None:
         """A node was made; what hooks packed for it, it holds from here on."""
         for t, nbytes in self.packed.pop(id(node), ()):

@@ -505,7 +505,7 @@ if __name__ == "__main__":
 
 
 def test_a_library_that_links_to_what_is_outside_is_readable(tmp_path, monkeypatch):
-    """Debian's Python has its sitecustomize.py in /etc, which the sandbox does not show."""
+    """Debian's Python has its `sitecustomize` in /etc, which the sandbox does not show."""
     zone = sandbox.Zone.__new__(sandbox.Zone)
     zone.layers, zone.missing, zone._user = ["mount namespace"], {}, None
     monkeypatch.setattr(os, "geteuid", lambda: 0)

@@ -217,12 +217,12 @@ def there_is_no_metadata_block(book):
     del book["metadata"]["autograd_lab"]
 
 
-@breaks("autograd_lab.minutes: a int is wanted")
+@breaks("autograd_lab.minutes: it should be of type int")
 def a_metadata_value_has_the_wrong_type(book):
     book["metadata"]["autograd_lab"]["minutes"] = "half an hour"
 
 
-@breaks("autograd_lab.goals: a list is wanted")
+@breaks("autograd_lab.goals: it should be of type list")
 def a_metadata_key_is_missing(book):
     del book["metadata"]["autograd_lab"]["goals"]
 

@@ -81,8 +81,10 @@ class Custom(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         a, y, inside, _ = ctx.saved_tensors
-        first, second = ctx.needs_input_grad  # what is computed for nothing is a graph that goes at once
-        return g * inside + 0 * a if first else None, 0 * y if second else None
+        first, second = (
+            ctx.needs_input_grad
+        )  # what is computed for nothing, or not used, is a graph that goes at once
+        return g * inside + 0 * a if first else None, 0 * y * g if second else None
 
 
 def segment(a, b):

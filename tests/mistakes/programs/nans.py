@@ -345,7 +345,7 @@ x.sqrt().sum().backward()
 (x * 2).sum().backward()
 
 # %% normalizing-hook | nan-hook | lab.why(w) | template: hook
-# says: A hook turned the gradient
+# says: A hook on h turned the gradient
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 h = w * 0.0
 h.register_hook(lambda g: g / g.norm())

@@ -135,12 +135,12 @@ class Builder:
 
     def met(self, t, data, name, fn, requires_grad, grad=None, inference=False) -> None:
         made = self.nodes[self.node_ids[id(fn)]]["outputs"] if id(fn) in self.node_ids else []
-        if id(t) not in self.tensor_ids:
-            for result in made[t.output_nr : t.output_nr + 1]:
-                if self.held.lies_in(t, result):  # a saved result, unpacked: not what a hook made of it
-                    self.tensor_ids[id(t)] = result
-                    self.copies[id(t)] = data
-                    return
+        result = made[t.output_nr] if id(t) not in self.tensor_ids and t.output_nr < len(made) else None
+        # saved, and unpacked as a tensor of its own; what a hook made of it lies elsewhere
+        if result is not None and self.held.lies_in(t, result):
+            self.tensor_ids[id(t)] = result
+            self.copies[id(t)] = data
+            return
         i = self._tensor(t, data, name, fn is None, requires_grad)
         self.tensors[i]["name"] = self.tensors[i]["name"] or name
         if grad is not None:
@@ -203,10 +203,12 @@ class Builder:
             self.named = outs[0]
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or op_name(rule)
-            why, checkpoint = off if isinstance(off, tuple) else (off, None)
+            why, checkpoint, function = off if isinstance(off, tuple) else (off, None, "")
             self._event("const", src, op=op, **{"in": ins}, t=outs, why=why or "inputs")
             if checkpoint is not None:
                 self.events[-1]["checkpoint"] = self._where(checkpoint)[0]
+            if function:
+                self.events[-1]["function"] = function
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)

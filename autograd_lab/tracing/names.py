@@ -104,21 +104,8 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
 
 #: Python's functions that run operations, and return something else than the result of the last one.
 _COMPARING = {
-    "all",
-    "any",
-    "bool",
-    "dict",
-    "filter",
-    "float",
-    "int",
-    "list",
-    "max",
-    "min",
-    "next",
-    "set",
-    "sorted",
-    "tuple",
-}
+    "all", "any", "bool", "dict", "filter", "float", "int", "list", "max", "min", "next", "set", "sorted", "tuple",
+}  # fmt: skip
 
 
 def loop_variables(frame: FrameType, shared: bool = False) -> Collection[str]:

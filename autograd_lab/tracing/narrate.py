@@ -75,15 +75,14 @@ class Narrator:
             tensor["name"] or detached.get(t) or (f"the result of {makers[t]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
-        self.versions = _written(trace)
+        self.versions = _versions(trace)
         self._terms: dict[int, list[Term]] = {}
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         current: set[int] = set()  # of a pass whose beginning was not recorded
-        #: ids of events "const" that nobody wrote no_grad for -> "pass": what hooks and Functions compute in one, which records nothing;
-        #: or the Function whose forward it is
-        self._asides: dict[int, str] = {}
-        pending: list[int] = []
+        self._asides: set[int] = (
+            set()
+        )  # ids of events: what hooks and Functions compute in a pass, which records nothing
         passes, off = 0, False
         for event in trace.events:
             if event["k"] in ("backward", "done"):
@@ -93,14 +92,7 @@ class Narrator:
             elif event["k"] == "mode":
                 off = not event["grad"]
             elif event["k"] == "const" and passes and not off and event.get("why") == "no_grad":
-                self._asides[id(event)] = "pass"
-            elif event["k"] == "const" and not off and event.get("why") == "no_grad":
-                pending.append(id(event))
-            elif event["k"] == "node":
-                made = trace.nodes[event["n"]]
-                if made["kind"] == "function" and not passes:
-                    self._asides |= dict.fromkeys(pending, re.sub(r"Backward\d*$", "", made["name"]))
-                pending = []
+                self._asides.add(id(event))
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
             elif event["k"] == "accumulate":
@@ -110,9 +102,9 @@ class Narrator:
         """The sentences of another run, which took the same path with other numbers."""
         found = copy(self)
         found.trace, found._terms, found._described = trace, {}, {}
-        found.versions = _written(trace)
+        found.versions = _versions(trace)
         pairs = zip(self.trace.events, trace.events, strict=True)
-        found._asides = {id(new): self._asides[id(old)] for old, new in pairs if id(old) in self._asides}
+        found._asides = {id(new) for old, new in pairs if id(old) in self._asides}
         return found
 
     def phrase(self, k: int) -> Phrase:
@@ -141,7 +133,7 @@ class Narrator:
 
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
-        op = written(node)
+        op = as_in_code(node)
         if node["name"] in _OF_MODULES:
             text = "A module with hooks passes on what it is given: {0}. It makes the node {1}, on which they run."
             return (text, _list([self._made(t) for t in e["t"][:3]]), name)
@@ -181,8 +173,10 @@ class Narrator:
         made = _list([self._made(t) for t in e["t"]])
         why = self.reason(e)
         if why == "forward":
-            text = "{0} runs in the forward of {2}, which records nothing: {1}. {2} makes one node for all of it."
-            return (text, e["op"], made, self._asides[id(e)])
+            text = (
+                "{0} runs in the forward of {2}, which records nothing: {1}. Only {2} itself can make a node."
+            )
+            return (text, e["op"], made, e["function"])
         if why == "pass":
             text = "{0} runs in the backward pass, which records nothing: {1}. So it makes no node."
             return (text, e["op"], made)
@@ -540,11 +534,8 @@ class Narrator:
     def _first(self, t: int) -> str:
         """The same at the beginning of a sentence: variables keep their letters."""
         name = self._name(t)
-        return (
-            name
-            if self.trace.tensors[t]["name"] or name.endswith(".detach()")
-            else name[:1].upper() + name[1:]
-        )
+        of_the_code = self.trace.tensors[t]["name"] or name.endswith(".detach()")
+        return name if of_the_code else name[:1].upper() + name[1:]
 
     def _made(self, t: int) -> str:
         name = self.trace.tensors[t]["name"]
@@ -554,8 +545,9 @@ class Narrator:
         """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
         if e["k"] == "detach":
             return str(e.get("how", "detach"))
-        aside = self._asides.get(id(e))
-        return str(e.get("why", "inputs")) if aside is None else "pass" if aside == "pass" else "forward"
+        if "function" in e:
+            return "forward"
+        return "pass" if id(e) in self._asides else str(e.get("why", "inputs"))
 
     def value_at(self, t: int, version: int) -> int | None:
         """The value that tensor `t` had at a version: the one it came with, or what was written into it."""
@@ -609,7 +601,7 @@ class Narrator:
         return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
 
 
-def _written(trace: Trace) -> dict[tuple[int, int], int]:
+def _versions(trace: Trace) -> dict[tuple[int, int], int]:
     """{(tensor, version): the value that a write in place left}."""
     found: dict[tuple[int, int], int] = {}
     for event in trace.events:
@@ -625,7 +617,7 @@ def _written(trace: Trace) -> dict[tuple[int, int], int]:
 _OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
 
 
-def written(node: Record) -> str:
+def as_in_code(node: Record) -> str:
     """The name of a node's operation as in a program: split_with_sizes, where its node is SplitWithSizesBackward0."""
     op = str(node["op"]).removeprefix("_")
     words = re.sub(r"Backward\w*$", "", node["name"])

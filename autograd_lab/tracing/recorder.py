@@ -53,6 +53,9 @@ class _Ours(dict[str, bool]):
 
 
 _IS_OURS = _Ours()
+_OF_FUNCTIONS = str(
+    Path("autograd", "function.py")
+)  # the file that calls the forward of a custom Function, here and in PyTorch
 _NOBODY = None, -1
 _ARRAY = np.ndarray
 # Frames that are left and resumed, perhaps by another caller: generators and coroutines.
@@ -418,10 +421,14 @@ class Recorder(Watch):
         self.notes.append(("moved", outer))
 
     def _mode(self) -> Any:
-        """What switched recording of the graph off, or ''; for no_grad also where the responsible checkpoint was called, or None."""
+        """What switched recording of the graph off. If it was not the program: also where the checkpoint was called that runs, or None,
+        and the name of the custom Function whose forward runs, or "".
+        """
         if THREAD.state.inference:
             return "inference_mode"
-        return "no_grad" if self.off else ("no_grad", self._checkpoint(sys._getframe(2)))
+        if self.off:
+            return "no_grad"
+        return "no_grad", self._checkpoint(sys._getframe(2)), self._forward_of(sys._getframe(2))
 
     def _checkpoint(self, frame) -> Any:
         """The place at which the user called the checkpoint that is running its function, or None."""
@@ -432,6 +439,14 @@ class Recorder(Watch):
                 return _place(frame)
             frame = frame.f_back
         return None
+
+    def _forward_of(self, frame) -> str:
+        """The name of the innermost custom Function whose forward is running, or ""."""
+        while frame is not None and frame is not self.base:
+            if frame.f_code.co_name == "apply" and frame.f_code.co_filename.endswith(_OF_FUNCTIONS):
+                return str(getattr(frame.f_locals.get("cls"), "__name__", ""))
+            frame = frame.f_back
+        return ""
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be noted now."""

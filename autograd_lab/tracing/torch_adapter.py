@@ -426,7 +426,7 @@ class TorchRecorder(Recorder):
             if torch.is_inference_mode_enabled():
                 off = "inference_mode"
             elif off:
-                off = off, self._checkpoint(frame)
+                off = off, self._checkpoint(frame), "" if self.off else self._forward_of(frame)
             returned = frame.f_code is _FUNCTION_MODE and _is_apply(frame.f_back)
             self.pending = (
                 "operation",

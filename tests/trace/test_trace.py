@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 
 import numpy as np
 import pytest
@@ -233,6 +234,37 @@ def test_what_a_function_computes_is_not_said_to_be_under_no_grad():
     inside = [text for text in said if "in the forward of SinCos, which records nothing" in text]
     assert [text.split()[0] for text in inside] == ["sin", "cos"]
     assert not any("no_grad" in text for text in said)
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+def test_what_runs_in_a_forward_is_told_by_where_it_runs(library):
+    """Not by what comes next: a result before it, a Function that makes no node, and one that fails."""
+    torch = pytest.importorskip(library, exc_type=ImportError)
+    record = lab.record if library == "autograd_lab" else lab.record_torch
+
+    def function(name, forward):
+        body = {"forward": staticmethod(forward), "backward": staticmethod(lambda ctx, g: g)}
+        return type(name, (torch.autograd.Function,), body)
+
+    def fails(ctx, x):
+        raise ValueError(x.cos())
+
+    ours, other = function("Ours", lambda ctx, x: x.sin()), function("Other", lambda ctx, x: x.exp())
+    x, c = torch.tensor(2.0, requires_grad=True), torch.tensor(1.0)
+    with torch.no_grad(), record() as trace:
+        x * 2
+        with torch.enable_grad():
+            ours.apply(x)
+            other.apply(c)
+            with contextlib.suppress(ValueError):
+                function("Bad", fails).apply(x)
+            ours.apply(x)
+        ours.apply(x)
+    said = [narrate(trace, k) for k in range(1, len(trace) + 1)]
+    inside = r"(\w+) runs in the forward of (\w+), which records nothing"
+    found = [m.groups() for text in said if (m := re.match(inside, text))]
+    assert found == [("sin", "Ours"), ("exp", "Other"), ("cos", "Bad"), ("sin", "Ours")]
+    assert [text.split()[0] for text in said if "under no_grad" in text][:2] == ["mul", "sin"]
 
 
 def test_a_saved_result_that_a_pass_reads_is_no_leaf():

@@ -12,7 +12,7 @@ const REASONS = {
   inputs: "None of its operands requires a gradient, so the operation left no node.",
   no_grad: "It was computed under no_grad: the operation ran, but left no node. No gradient comes back through it.",
   pass: "It was computed while a backward pass ran, and that records nothing: no node. No gradient comes back through it.",
-  forward: "It was computed in the forward of a custom Function, and that records nothing: the Function leaves one node for all of it.",
+  forward: "It was computed in the forward of a custom Function, and that records nothing: only the Function itself can make a node.",
   inference_mode: "It was computed in inference mode: no node, no version counter. It can never be part of a graph.",
   copy: "tensor(...) took the numbers only: the history stayed behind.",
   detach: "It was detached: same numbers and the same memory, no history. No gradient passes here.",

@@ -57,13 +57,17 @@ class Hooked:
 
     def met(self, t: Any, maker: Any) -> None:
         """A tensor from before the recording was met; `maker` is its node: whatever has hooks there is noted."""
+        if maker is None:
+            meta = t._meta
+            if meta is not None:
+                if meta.hooks or meta.post_accumulate_hooks:
+                    self.added(t)
+                if meta.accumulator is not None:
+                    self._walk(meta.accumulator())
+            return
         if any(_tables(t, maker, t.output_nr)):
             self.added(t)
-        if maker is None:
-            accumulator = t._meta.accumulator if t._meta is not None else None
-            self._walk(accumulator and accumulator())
-        else:
-            self._walk(maker)
+        self._walk(maker)
 
     def _walk(self, node: Any) -> None:
         stack = [node]

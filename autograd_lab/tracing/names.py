@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import linecache
+import weakref
 from collections.abc import Collection, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
@@ -108,11 +109,33 @@ _COMPARING = {
 }  # fmt: skip
 
 
-def loop_variables(frame: FrameType, shared: bool = False) -> Collection[str]:
-    """The names that some `for` in the source of a frame's code, or if `shared` of its module, gives to one thing after another."""
+def loop_variables(frame: FrameType) -> tuple[Collection[str], Collection[str]]:
+    """The names that some `for` in the source of a frame's code gives to one thing after another, and those of its module's own loops.
+
+    Worked out once for a code object: Python looks through the whole import path each time for a source that it does not find.
+    """
     code = frame.f_code
-    scope = ("<module>", 0) if shared or code.co_name == "<module>" else (code.co_name, code.co_firstlineno)
-    return _targets(code.co_filename, len(linecache.getlines(code.co_filename))).get(scope, frozenset())
+    known = _LOOPS.get(id(code))
+    if known is None:
+        targets = _targets(code.co_filename, len(linecache.getlines(code.co_filename)))
+        shared = targets.get(_MODULE, _NONE)
+        is_module = code.co_name == "<module>"
+        own = shared if is_module else targets.get((code.co_name, code.co_firstlineno), _NONE)
+        forget = partial(_forget, id(code))
+        known = _LOOPS[id(code)] = weakref.ref(code, forget), own, shared
+    return known[1], known[2]
+
+
+# {id of a code object: (a weak reference to it, what `loop_variables` returns)}; to hash one takes linear time
+_LOOPS: dict[int, tuple[Any, Collection[str], Collection[str]]] = {}
+
+
+def _forget(key: int, _: Any) -> None:
+    _LOOPS.pop(key, None)
+
+
+_MODULE = "<module>", 0
+_NONE: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=100)
@@ -123,7 +146,7 @@ def _targets(file: str, _count: int) -> dict[tuple[str, int], set[str]]:
     except SyntaxError:
         return {}
     found: dict[tuple[str, int], set[str]] = {}
-    todo: list[tuple[ast.AST, tuple[str, int]]] = [(tree, ("<module>", 0))]
+    todo: list[tuple[ast.AST, tuple[str, int]]] = [(tree, _MODULE)]
     while todo:
         node, scope = todo.pop()
         inner = scope
@@ -180,9 +203,7 @@ class Names:
         while here is not None:
             variables, shared = here.f_locals, here.f_globals
             wanted = deep and getattr(value, "requires_grad", False)
-            passing, common_passing = (
-                (loop_variables(here), loop_variables(here, shared=True)) if wanted else ((), ())
-            )
+            passing, common_passing = loop_variables(here) if wanted else (_NONE, _NONE)
             only = ""  # a name that will soon be another's
             if variables is not shared:
                 for name, held in variables.items():

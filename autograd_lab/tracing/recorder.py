@@ -1152,8 +1152,7 @@ def _place(frame):
 
 def _namespaces(frame):
     """The variables of a frame and of its module, each with the names that its loops pass from hand to hand."""
-    yield frame.f_locals, loop_variables(frame)
-    yield frame.f_globals, loop_variables(frame, shared=True)
+    return zip((frame.f_locals, frame.f_globals), loop_variables(frame), strict=True)
 
 
 def _place_of(error, internal):

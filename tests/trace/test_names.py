@@ -255,3 +255,22 @@ def test_the_loops_of_another_function_say_nothing_of_a_name():
     pair = [torch.tensor(1.0, requires_grad=True) for _ in range(2)]
     assert leaves(takes(*pair)) == ["x", "y"]
     assert leaves(passes(pair)) == ["tensors[0]", "tensors[1]"]
+
+
+def test_a_source_that_is_not_there_is_not_looked_for_again(monkeypatch):
+    """Python looks through the whole import path each time: in a loop without a source, that was a third of the time of recording."""
+    text = "def step(ps):\n    for p in ps:\n        (p * p).backward()\n        p.grad = None\n"
+    program = {}
+    exec(compile(text, "nowhere.py", "exec"), program)
+    looked, update = [], linecache.updatecache
+    monkeypatch.setattr(
+        linecache, "updatecache", lambda file, *more: looked.append(file) or update(file, *more)
+    )
+
+    def record():
+        with lab.record():
+            program["step"]([leaf() for _ in range(10)])
+        return looked.count("nowhere.py")
+
+    first = record()
+    assert [record() for _ in range(5)] == [first] * 5

@@ -2,11 +2,13 @@
 
 As long as a slider changes nothing but numbers, the film's steps, timelines, boxes and lines stay, and so do all places in its tables:
 what stands there is put in. Both traces refer to their values by `Slot`: what is equal by chance has two places.
+An input that is no tensor is called by its number where it is an operand: then names are made anew, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import repeat
 from typing import Any
 
 from autograd_lab.tracing import rules
@@ -26,6 +28,10 @@ _ONE = {
 }  # fmt: skip
 _SEVERAL = {"pop": ("g",), "hook": ("before", "after"), "vjp": ("in", "out")}
 _OF_TENSORS = ("value", "grad")
+#: Kinds of events whose sentences have no numbers of the program.
+_WITHOUT_VALUES = frozenset(
+    ("edge", "push", "pruned", "free", "mode", "idle", "counts", "backward", "done", "flag")
+)
 _OF_NODES = ("seq", "jacobian")  # nothing of a film hangs on the one, the other is put in
 
 
@@ -47,7 +53,9 @@ def same_path(old: Trace, new: Trace) -> Slots | None:
     slots: Slots = {}
     try:
         for a, b in zip(old.tensors, new.tensors, strict=True):
-            _alike(a, b, _OF_TENSORS)
+            _alike(a, b, (*_OF_TENSORS, "name"))
+            if a["name"] != b["name"] and not (rules.is_number(a) and rules.is_number(b)):
+                return None
             for key in _OF_TENSORS:
                 _meet(slots, a.get(key), b.get(key))
         for a, b in zip(old.nodes, new.nodes, strict=True):
@@ -58,7 +66,7 @@ def same_path(old: Trace, new: Trace) -> Slots | None:
             _events(slots, a, b)
     except _Differs:
         return None
-    return slots if rules.names_of(old).hold_for(new) else None
+    return slots
 
 
 def _events(slots: Slots, a: Record, b: Record) -> None:
@@ -105,12 +113,23 @@ def refilled(film: Film, trace: Trace, slots: Slots) -> Record | None:
     """  # fmt: skip
     if any((slots[a] == slots[b]) != same for a, b, same in film.compared):
         return None
-    now, doc = film.on(trace), film.doc
+    named = all(a["name"] == b["name"] for a, b in zip(film.trace.tensors, trace.tensors, strict=True))
+    named = named and rules.names_of(film.trace).hold_for(trace)
+    now, doc = film.on(trace, named), film.doc
     for slot, number in film.places.items():
         v = slots[slot]
         now.values.items[number], _ = now.item(v)
         now.count(number, v)
-    say = _put_strings(now, slots)
+    say = _put_strings(now, slots, named)
+    if say is None:
+        return None
+    if not named:
+        rows = zip(doc["nodes"], map(rules.sends, repeat(trace), range(len(trace.nodes))), strict=True)
+        doc = (
+            doc
+            | now.tensors()
+            | {"nodes": [row | {"rule": rule} for row, rule in rows], "g": trace.names.gradient}
+        )
     maths = (rules.forward(trace, n) for n in range(len(trace.nodes)))
     doc = doc | {
         "say": say,
@@ -128,22 +147,37 @@ def refilled(film: Film, trace: Trace, slots: Slots) -> Record | None:
     return doc | now.magnitudes(doc)
 
 
-def _put_strings(film: Film, slots: Slots) -> list[list[int]]:
-    """Put in what has numbers in it; returns the places of each step's sentence.
+def _put_strings(film: Film, slots: Slots, named: bool) -> list[list[int]] | None:
+    """Put in what has numbers in it; returns the places of each step's sentence. None if one text in two places has become two.
 
-    Sentences share the parts that were equal: of those that no longer are, all but the first get places of their own.
+    Sentences share the parts that were equal: of those that no longer are, all but the first get places of their own. A step whose
+    kind tells of no value says the same, if all is `named` as it was.
     """
     items, events = film.strings.items, film.trace.events
     for number, pairs in film.labels:
         items[number], _ = film.label(pairs)
-    for place, n, k, came, sent in film.sent:
-        gradients = [[v if v is None else slots[v.slot] for v in part] for part in (came, sent)]
-        for number, term in zip(place, film.terms(n, k and events[k - 1], *gradients), strict=True):
-            items[number] = term.numbers
     known = {number: items[number] for number in film.fixed}
+    for out, n, k, came, sent in film.sent:
+        gradients = [[v if v is None else slots[v.slot] for v in part] for part in (came, sent)]
+        for (_, to, rule, number, _), term in zip(
+            out, film.terms(n, k and events[k - 1], *gradients), strict=True
+        ):
+            items[number] = term.numbers
+            if known.setdefault(to, term.to) != term.to or known.setdefault(rule, term.rule) != term.rule:
+                return None
+    if named:
+        for k, numbers in enumerate(film.doc["say"]):
+            if k and events[k - 1]["k"] in _WITHOUT_VALUES:
+                known.update((number, items[number]) for number in numbers)
+    else:
+        for number, text in known.items():
+            items[number] = text
     more: dict[str, int] = {}
     say: list[list[int]] = []
     for k, numbers in enumerate(film.doc["say"]):
+        if named and k and events[k - 1]["k"] in _WITHOUT_VALUES:
+            say.append(numbers)
+            continue
         row = []
         for i, text in enumerate(film.narrator.phrase(k)):
             number = numbers[i] if i < len(numbers) else -1

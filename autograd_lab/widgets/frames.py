@@ -278,7 +278,7 @@ class Film:
         # What another run of the same path says otherwise (see again.py):
         self.fixed: set[int] = set()  # strings that no number of the program is in
         self.labels: list[tuple[int, list[tuple[int, int]]]] = []  # a string, and the values that it shows
-        self.sent: list[tuple[Any, ...]] = []  # strings of terms, and what `terms` makes them of
+        self.sent: list[tuple[Any, ...]] = []  # terms, and what `terms` makes them of
         self.compared: list[tuple[int, int, bool]] = []  # slots, and whether they held the same
         self.doc: Record = {}
         self.apart = any(type(tensor["value"]) is Slot for tensor in trace.tensors)
@@ -362,7 +362,7 @@ class Film:
             "captions": CAPTIONS,
             "g": trace.names.gradient,
         }
-        doc |= self._tensors() | self._nodes()
+        doc |= self.tensors() | self._nodes()
         self._at(-1 - len(trace.nodes))
         doc |= self._geometry() | {"details": details(self)}
         if engine is not None:
@@ -372,10 +372,11 @@ class Film:
         self.doc = doc
         return doc
 
-    def on(self, trace: Trace) -> Film:
-        """The film of another run of the same path, whose values and strings are still this one's."""
+    def on(self, trace: Trace, named: bool) -> Film:
+        """The film of another run of the same path, whose values and strings are still this one's; `named`: and all names are."""
         film = copy(self)
-        film.trace, film.narrator, film._sizes = trace, self.narrator.on(trace), {}
+        film.trace, film._sizes = trace, {}
+        film.narrator = self.narrator.on(trace) if named else Narrator(trace)
         film.values, film.strings = Table(self.values.items), Table(self.strings.items)
         return film
 
@@ -662,7 +663,7 @@ class Film:
                     self._term(term, (k, i))
                     for i, term in enumerate(self.terms(n, e if made else None, came, sent))
                 ]
-                self.sent.append(([numbers for *_, numbers, _ in entry["out"]], n, made, came, sent))
+                self.sent.append((entry["out"], n, made, came, sent))
         if e["k"] == "error":
             entry["error"] = self.word(f"{e['type']}: {e['message']}")
         _keep(line, k, self.states.add(entry, repr(entry)))
@@ -676,7 +677,8 @@ class Film:
     def _term(self, term: rules.Term, place: tuple[int, int]) -> list[int]:
         own = ("numbers", *place) if type(term.value) is Slot else None
         numbers = self.strings.add(term.numbers, own)
-        return [term.operand, self.word(term.to), self.word(term.rule), numbers, self.value(term.value)]
+        to, rule = map(self.strings.add, (term.to, term.rule))
+        return [term.operand, to, rule, numbers, self.value(term.value)]
 
     def _subject(self, e: Record) -> int:
         """The tensor of an event, if it has one."""
@@ -694,7 +696,8 @@ class Film:
             found.append({"name": source["name"], "lines": [[n, source["lines"][str(n)]] for n in numbers]})
         return found
 
-    def _tensors(self) -> Record:
+    def tensors(self) -> Record:
+        """The tensors with their names, and which are leaves."""
         rows = []
         for t, tensor in enumerate(self.trace.tensors):
             label = tensor["name"] or self.narrator.tensors[t]

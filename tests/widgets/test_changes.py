@@ -265,6 +265,49 @@ def test_while_a_slider_moves_each_step_is_that_of_the_run(lines, path, first):
         )
 
 
+def by_its_gradient(p, w, y):
+    (g,) = torch.autograd.grad((y * p).sum(), w, create_graph=True)
+    return y - p * g
+
+
+OF_A_NUMBER = {
+    "times": lambda p, w, y: y * p, "plus": lambda p, w, y: p + y, "minus": lambda p, w, y: p - y, "over": lambda p, w, y: y / p,
+    "power": lambda p, w, y: y**p, "twice": lambda p, w, y: y * p * p, "rate": by_its_gradient, "constant": lambda p, w, y: y * 1.5 + 0.5 * w,
+    "if": lambda p, w, y: y * p if p > 1 else y + p, "where": lambda p, w, y: torch.where(y > p, y, y * 0.5), "kink": lambda p, w, y: torch.relu(y - p),
+    "tensor": lambda p, w, y: y * torch.tensor(p, dtype=torch.float64), "in place": lambda p, w, y: y.clone().mul_(p), "array": lambda p, w, y: torch.stack([y, w]).mean() * p,
+    "no_grad": lambda p, w, y: y + without_a_graph(p, y.detach() * p),
+}  # fmt: skip
+
+
+def of_a_number(lines):
+    """A function of a plain number, which stands in its names and formulas."""
+
+    def f(p):
+        w = torch.tensor(1.5, requires_grad=True, dtype=torch.float64)
+        y = torch.tanh(w * p)
+        for line in lines:
+            y = OF_A_NUMBER[line](p, w, y)
+        return y
+
+    return f
+
+
+@settings(max_examples=70)
+@given(st.lists(st.sampled_from(sorted(OF_A_NUMBER)), min_size=1, max_size=6), PATHS, st.sampled_from(VALUES))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_number_that_is_no_tensor_is_called_by_its_value_at_every_step(lines, path, first):
+    """Operands, formulas and sentences name it; a constant of the program may have the same name, at one value and not at the next."""
+    try:
+        s = lab.step(of_a_number(lines), first)
+    except (RuntimeError, ValueError, OverflowError, ZeroDivisionError):  # nothing to show
+        return
+    for i, value in enumerate([*path, 1.5, 0.5]):
+        s._edit = {"n": i, "name": "p", "text": repr(value), "k": s.position, "more": True}
+        anew = as_sent(Film(s.trace).document())
+        for k, (one, other) in enumerate(zip(shown(film_on_page(s)), shown(anew), strict=True)):
+            assert one == other, (k, value)
+
+
 def test_a_run_of_the_same_path_is_not_drawn_anew(monkeypatch):
     """As long as nothing but numbers changes, whichever are equal. An `if` that goes the other way takes the whole film, and a hook that
     changes something where it did not.
@@ -298,6 +341,15 @@ def test_a_run_of_the_same_path_is_not_drawn_anew(monkeypatch):
     assert drag(["if"], 0.7, 0.8, -0.9, -1.0, 1.0) == 2
     assert drag(["hook"], 0.1, 0.2, 0.3) == 0
     assert drag(["twice", "hook", "twice"], 0.1, 0.2, 3.0, 4.0, 0.1) == 2
+    assert (
+        drag(["bend"] * 14 + ["twice", "again", "large"], [0.7], [0.71], [3.0]) == 0
+    )  # a vector of one number
+    for lines in (["times"] * 14, ["plus", "times", "rate", "tensor", "in place", "array", "over", "where"]):
+        s = lab.step(of_a_number(lines), 0.7)
+        whole.clear()
+        for value in (0.71, 3.0, -2.0, 0.25):
+            s.edit("p", value)
+        assert not whole, lines
 
 
 class Ref(int):

@@ -31,10 +31,13 @@ class Stream:
 
     _starting = threading.Lock()
 
-    def __init__(self, seed):
+    def __init__(self, seed, state=None):
         self._seed = seed % 2**32  # as in PyTorch: one word
         self._started = None
-        self.second = None  # the second of the last pair of normal numbers, if not used yet
+        self._first = (
+            state  # of another stream, to begin with; set when needed, which takes as long as a small program
+        )
+        self.second = state and state[2]  # the second of the last pair of normal numbers, if not used yet
 
     @property
     def _twister(self):
@@ -43,7 +46,10 @@ class Stream:
             with self._starting:
                 if self._started is None:
                     twister = np.random.MT19937(0)
-                    np.random.RandomState(twister).seed(self._seed)
+                    if self._first is None:
+                        np.random.RandomState(twister).seed(self._seed)
+                    else:
+                        twister.state = _as_numpy(self._first)
                     self._started = twister
         return self._started
 
@@ -60,9 +66,8 @@ class Stream:
 
     @state.setter
     def state(self, state):
-        key, pos, self.second = state
-        inner = {"key": np.frombuffer(key, np.uint32), "pos": pos}
-        self._twister.state = {"bit_generator": "MT19937", "state": inner}
+        self.second = state[2]
+        self._twister.state = _as_numpy(state)
 
     def words(self, count):
         """`count` 32-bit words, as uint64."""
@@ -179,6 +184,12 @@ def laid_out(flat, like):
     if order is None:
         return flat.reshape(like.shape)
     return flat.reshape([like.shape[d] for d in order]).transpose(np.argsort(order))
+
+
+def _as_numpy(state):
+    """The state of a stream as NumPy's generator takes it."""
+    key, pos, _ = state
+    return {"bit_generator": "MT19937", "state": {"key": np.frombuffer(key, np.uint32), "pos": pos}}
 
 
 class Generator:

@@ -55,7 +55,7 @@ class Run:
         self.recorded: Trace | None = None  # the first run
         self.outside: list[tuple[Tensor, Any]] = []  # other leaves the function used, and their .grad before
         self.leaves = inputs  # of the last run
-        self.random = own.get_rng_state()  # before the first run
+        self.random = own.DEFAULT._seed, own.DEFAULT.rng.state  # before the first run
         self.draws = [
             (get, put, get()) for get, put in GENERATORS
         ]  # of others from which the function draws, likewise
@@ -126,20 +126,21 @@ class Run:
 
     @contextmanager
     def _as_before(self) -> Iterator[None]:
-        from autograd_lab.torchlike import random as own
         from autograd_lab.torchlike.creation import tensor
+        from autograd_lab.torchlike.random import DEFAULT, Stream
 
+        seed, state = self.random
         kept = [(t, t.grad, t._data, t._data.copy()) for t, _ in self.outside]
-        drawn, others = own.get_rng_state(), [(put, get()) for get, put, _ in self.draws]
+        drawn, others = (DEFAULT._seed, DEFAULT.rng), [(put, get()) for get, put, _ in self.draws]
         try:
-            own.set_rng_state(self.random)
+            DEFAULT._seed, DEFAULT.rng = seed, Stream(seed, state)
             for _, put, before in self.draws:
                 put(before)
             for t, g in self.outside:
                 t.grad = None if g is None else tensor(g, dtype=t.dtype)
             yield
         finally:
-            own.set_rng_state(drawn)
+            DEFAULT._seed, DEFAULT.rng = drawn
             for put, before in others:
                 put(before)
             for t, g, data, numbers in kept:

@@ -208,3 +208,29 @@ def test_what_the_function_raises_is_said_beside_the_button():
     assert s._measured == {"n": 1, "error": "The function raises KeyError: 'only once'"}
     s._measure = 2
     assert s._measured["n"] == 2
+
+
+@pytest.mark.parametrize("before", [0, 1, 2, 5])
+def test_a_run_draws_the_numbers_of_the_first_and_the_program_goes_on_with_its_own(before):
+    """Normal numbers come in pairs: the second of one may be left over from what ran before."""
+
+    def draw():
+        return [torch.randn(()).item() for _ in range(3)]
+
+    drawn = []
+
+    def f(x):
+        drawn.append(draw())
+        return x * 2
+
+    torch.manual_seed(3)
+    expected = [torch.randn(()).item() for _ in range(before + 6)][before:]
+    torch.manual_seed(3)
+    for _ in range(before):
+        torch.randn(())
+    s = lab.step(f, torch.tensor(1.0, requires_grad=True))
+    s.edit("x", 2.0)
+    s.nudge("x")
+    assert len(drawn) > 3
+    assert all(one == expected[:3] for one in drawn)
+    assert draw() == expected[3:]

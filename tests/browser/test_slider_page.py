@@ -83,6 +83,40 @@ def test_30_nodes_with_41_values_are_less_than_a_megabyte(tmp_path, visit):
     assert noted == []
 
 
+WRITTEN_AGAIN = """() => {
+  window.again = [];
+  window.written = 0;
+  new MutationObserver((records) => {
+    for (const { type, target, attributeName: name, oldValue, removedNodes: [out], addedNodes: [into] } of records) {
+      const same = type === "attributes" ? target.getAttribute(name) === oldValue : out?.nodeType === 3 && out.data === into?.data;
+      window.written++;
+      if (same && !target.closest(".agl-edit")) window.again.push(`${target.tagName} ${target.className.baseVal ?? target.className} ${name ?? out.data}`);
+    }
+  }).observe(document.querySelector(".agl"), { subtree: true, childList: true, attributes: true, attributeOldValue: true });
+}"""
+"""Notes what is written into the page and was there already."""
+
+
+def test_what_stays_the_same_is_not_written_again(tmp_path, visit):
+    """A browser would lay it out anew, which takes longer than all else that an update does. Only the cell that can be edited is made anew."""
+
+    def far(x):
+        others = [leaf(float(i)) for i in range(6)]
+        return deep(x) + sum(w * 2 for w in others)
+
+    lab.step(far, leaf(0.7)).last().save_html(tmp_path / "s.html")
+    page, noted = visit(tmp_path / "s.html")
+    slider = page.get_by_role("slider", name="Value of x")
+    slider.fill("21")
+    expect(slider).to_have_attribute("aria-valuetext", "x = 0.78")
+    page.evaluate(WRITTEN_AGAIN)
+    slider.fill("22")
+    expect(slider).to_have_attribute("aria-valuetext", "x = 0.86")
+    assert page.evaluate("window.written") > 5
+    assert page.evaluate("window.again") == []
+    assert noted == []
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

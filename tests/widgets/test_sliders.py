@@ -305,7 +305,7 @@ def test_a_kernel_has_the_next_question_when_it_has_answered_one(tmp_path):
     """Two at a time, no more; of what is wanted meanwhile the newest comes next, and no answer is lost."""
     log = in_node(tmp_path, """
         const log = [], queue = new Newest((x) => log.push(`ask ${x}`));
-        const answered = () => { log.push("answered"); queue.answered(); };
+        const answered = () => { log.push("answered"); queue.answered(100); };
         queue.most = 2;
         for (const x of [1, 2, 3, 4]) queue.want(x);
         answered(); answered(); answered();
@@ -314,6 +314,18 @@ def test_a_kernel_has_the_next_question_when_it_has_answered_one(tmp_path):
         console.log(JSON.stringify(log));
     """)  # fmt: skip
     assert log == ["ask 1", "ask 2", "answered", "ask 4", "answered", "answered", "ask 5", "ask 6", 2]
+
+
+def test_one_of_two_questions_may_take_twice_as_long(tmp_path):
+    """It waits for the other: as long as each by itself is answered quickly there are two. A page without a kernel asks one at a time."""
+    most = in_node(tmp_path, """
+        const after = (...times) => {
+          const queue = new Newest(() => {});
+          return times.map((took, i) => { queue.want(i); queue.want(i); queue.answered(took); return queue.most; });
+        };
+        console.log(JSON.stringify([after(100, 100, 230, 230, 250), after(130, 130), after(NaN, undefined)]));
+    """)  # fmt: skip
+    assert most == [[2, 2, 2, 2, 1], [1, 1], [1, 1]]
 
 
 def test_a_slider_asks_by_a_message_of_its_own():

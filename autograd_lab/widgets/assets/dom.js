@@ -21,6 +21,10 @@ function element(space, tag, props = {}, ...children) {
 export const h = (tag, props, ...children) => element(false, tag, props, ...children);
 export const s = (tag, props, ...children) => element(true, tag, props, ...children);
 
+/** Write a text or an attribute only where it is another one: a browser lays out anew what was written, even if it reads the same. */
+export const write = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+export const attr = (node, name, value) => { if (node.getAttribute(name) !== `${value}`) node.setAttribute(name, value); };
+
 /** Every element that can have the focus says so to Jupyter: else "d d" would delete the cell under it. */
 export const focusable = (props) => ({ ...props, "data-lm-suppress-shortcuts": "true" });
 

@@ -1,7 +1,7 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
 import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, cut, fits, fitScale, head, meets, path, power, visiblePath } from "./core.js";
 import { Crowd, changes } from "./crowd.js";
-import { brief, button, focusable, h, hasStrip, s, strip, zoomed } from "./dom.js";
+import { attr, brief, button, focusable, h, hasStrip, s, strip, write, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census, JUMP } from "./groups.js";
 import { MiniMap } from "./minimap.js";
@@ -312,7 +312,7 @@ export class Graph {
     if (!on || (!line && thing < 0)) return;
     if (on.firstChild?.tagName !== "title") on.prepend(s("title"));
     const text = line ? this.describeLine(...this.lineOf(line)) : this.describe(thing);
-    if (on.firstChild.textContent !== text) on.firstChild.textContent = text;
+    write(on.firstChild, text);
   }
 
   lineOf(name) { return [name[0] === "b" ? "backward" : "forward", Number(name.slice(1))]; }
@@ -816,13 +816,13 @@ export class Graph {
   /** Write into a label: its text, and of many numbers their heat strip. A `wide` of 0 leaves its width. */
   fill(thing, text, item, wide = 0) {
     if (thing.said === text && thing.item === item) return;
-    thing.said = thing.text.textContent = text;
+    write(thing.text, thing.said = text);
     thing.item = item;
     thing.pill.style.display = text ? "" : "none";
     const pictured = hasStrip(item), w = wide ? wide + (pictured ? STRIP + 5 : 0) : thing.w;
-    thing.box.setAttribute("x", -w / 2);
-    thing.box.setAttribute("width", w);
-    thing.text.setAttribute("x", pictured ? -(STRIP + 5) / 2 : 0);
+    attr(thing.box, "x", -w / 2);
+    attr(thing.box, "width", w);
+    attr(thing.text, "x", pictured ? -(STRIP + 5) / 2 : 0);
     thing.strip.innerHTML = pictured ? strip(item, w / 2 - STRIP - 7, -6, STRIP, 12) : "";
   }
 
@@ -915,7 +915,6 @@ export class Graph {
       box.known = true;
       const [v, version, grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
       const item = film.values[v], [x, y, w] = box.at;
-      const write = (what, text) => { if (what.textContent !== text) what.textContent = text; };
       write(box.value, v < 0 ? "" : brief(film, v));
       box.name.style.display = state === undefined ? "none" : "";
       if (hasStrip(item) || box.thumb.firstChild) box.thumb.innerHTML = hasStrip(item) ? strip(item, x + w - 35, y + 6, 28, 28) : "";
@@ -924,9 +923,9 @@ export class Graph {
         const shown = state !== undefined && (tensor.leaf || retains);
         write(box.grad, shown ? (grad < 0 ? ".grad None" : `.grad ${brief(film, grad)}`) : "");
         box.line.style.display = shown ? "" : "none";
-        box.grad.setAttribute("data-set", grad < 0 ? "0" : "1");
+        attr(box.grad, "data-set", grad < 0 ? "0" : "1");
         const pictured = shown && hasStrip(film.values[grad]);
-        box.grad.setAttribute("x", x + (pictured ? (w - STRIP - 5) / 2 : w / 2));
+        attr(box.grad, "x", x + (pictured ? (w - STRIP - 5) / 2 : w / 2));
         if (pictured || box.strip.firstChild) box.strip.innerHTML = pictured ? strip(film.values[grad], x + w - STRIP - 7, y + 42.5, STRIP, 12) : "";
       }
     });

@@ -1,6 +1,6 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
 import { at, bytes, clamp, dense, escape, first, flat, into, number, product, say, upTo } from "./core.js";
-import { brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, tellNumber, term } from "./dom.js";
+import { attr, brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, tellNumber, term, write } from "./dom.js";
 import { formula } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
@@ -128,7 +128,7 @@ export class Panels {
     this.details = new Details(this.film);
     for (const [n, text] of this.film.sources[this.shownSource]?.lines ?? []) { // a number in the program may be what changed
       const code = this.rows.get(n).children[1];
-      if (code.textContent !== (text || " ")) code.textContent = text;
+      write(code, text || " ");
     }
     for (const leaf of this.leafRows ?? []) leaf.state = NaN;
   }
@@ -222,7 +222,11 @@ export class Panels {
       this.code.title = name;
       this.code.scrollTop = 0;
     }
-    if (this.tabs) this.where.textContent = this.where.title = engine && line[1] ? functionAt(this.lines, line[1] - 1) : "";
+    if (this.tabs) {
+      const where = engine && line[1] ? functionAt(this.lines, line[1] - 1) : "";
+      write(this.where, where);
+      attr(this.where, "title", where);
+    }
     const lit = line && this.rows?.get(line[1]);
     const made = earlier ? this.rows.get(earlier) : p.name === "backward" && node?.src && node.src[0] === source ? this.rows?.get(node.src[1]) : undefined;
     const other = !engine && p.name === "backward" && node?.src && node.src[0] !== source ? node.src : null, beside = String(other);
@@ -513,12 +517,13 @@ export class Panels {
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
         const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(film, v), tensor.grad ? brief(film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
         cells.forEach((text, i) => {
-          const item = state === undefined || (i && !tensor.grad) ? undefined : film.values[[v, grad][i]];
-          leaf.row.children[i + 1].replaceChildren(text, ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));
-          if (hasStrip(item)) leaf.row.children[i + 1].lastChild.innerHTML = strip(item, 0, 0, 22, 12);
+          const item = state === undefined || (i && !tensor.grad) ? undefined : film.values[[v, grad][i]], cell = leaf.row.children[i + 1];
+          if (!hasStrip(item) && !cell.firstElementChild) return write(cell, text);
+          cell.replaceChildren(text, ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));
+          if (hasStrip(item)) cell.lastChild.innerHTML = strip(item, 0, 0, 22, 12);
         });
         this.stage.editor.dress(leaf.row.children[1], leaf.t);
-        leaf.row.setAttribute("data-known", state === undefined ? "0" : "1");
+        attr(leaf.row, "data-known", state === undefined ? "0" : "1");
       }
       if (leaf.now !== now) {
         leaf.now = now;

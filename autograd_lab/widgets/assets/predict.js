@@ -2,7 +2,7 @@
 // what then happens. The questions come with the film (tracing/questions.py); no kernel is asked.
 import { AnswerError, asked, judge, settles, standing, tally, unanswered } from "./answers.js";
 import { at, clamp } from "./core.js";
-import { button, focusable, h } from "./dom.js";
+import { attr, button, focusable, h } from "./dom.js";
 import { decode } from "./wire.js";
 
 const MODES = [["watch", "Watch"], ["predict", "Predict"], ["engine", "Be the engine"]];
@@ -115,8 +115,8 @@ export class Quiz {
     this.hidden = new Set(this.opened.filter((q) => q.type === "node").map((q) => q.k));
     this.hidesQueue = this.hidden.size > 0;
     this.stage.graph.census.mask(this.hidesQueue);
-    this.stage.frame.setAttribute("data-hide", this.hidesQueue ? "queue" : "");
-    this.stage.frame.setAttribute("data-quiz", this.mode);
+    attr(this.stage.frame, "data-hide", this.hidesQueue ? "queue" : "");
+    attr(this.stage.frame, "data-quiz", this.mode);
   }
 
   // ---- the page ---------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ export class Quiz {
   /** Called by the stage for every step it shows. */
   show() {
     const k = this.stage.k, on = this.mode !== "watch";
-    this.root.hidden = !on;
+    this.root.toggleAttribute("hidden", !on);
     if (!on) return this.hold(null);
     const next = this.opened[0], asking = next && next.k === k + 1 && !this.playing ? next : null;
     const near = this.log.filter((r) => r.run === this.run && settles(r) && (r.step === k || r.step === k + 1));

@@ -2,13 +2,13 @@
 // that has a slider too. The kernel runs the function again (widgets/rerun.py, nudge.py); a page without one may hold what it would answer.
 // It belongs to the view, not to a stage: what is dragged stays in the page while a stage takes another's place.
 import { clamp, number, phase } from "./core.js";
-import { button, focusable, h, s } from "./dom.js";
+import { attr, button, focusable, h, s, write } from "./dom.js";
 import { PATIENCE, SILENT } from "./edit.js";
 import { decode } from "./wire.js";
 
 const NUDGES = [...Array(15).keys()].map((i) => Number(`1e${i - 15}`)); // of the nudge, from 1e-15 to 1e-1
 const CURVE = [112, 30]; // its size
-const QUICK = 120; // ms until an answer: a kernel that is so quick has the next question when it has answered one
+const QUICK = 120; // ms until an answer, for each question it waits for: a kernel that is so quick has the next question when it has answered one
 
 /** A question at a time, or more: of what is wanted meanwhile only the newest is asked next. */
 export class Newest {
@@ -20,9 +20,10 @@ export class Newest {
     this.ask(what);
   }
 
-  /** An answer is there; ask what has been wanted since. */
-  answered() {
+  /** An answer is there, of a kernel after so many ms; ask what has been wanted since. */
+  answered(took) {
     const { next } = this;
+    this.most = took < QUICK * this.asked ? 2 : 1;
     this.asked--;
     this.next = null;
     if (next) this.want(next[0]);
@@ -105,20 +106,21 @@ export class Slider {
     const names = inputs.map((one) => one.name);
     if (names.join() !== [...this.which.options].map((option) => option.value).join()) this.which.replaceChildren(...names.map((name) => h("option", { value: name }, name)));
     this.which.value = input.name;
-    this.which.hidden = names.length < 2;
-    this.name.hidden = names.length > 1;
-    this.name.textContent = input.name;
-    this.range.max = input.stops.count - 1;
-    this.range.setAttribute("aria-label", `Value of ${input.name}`);
+    this.which.toggleAttribute("hidden", names.length < 2);
+    this.name.toggleAttribute("hidden", names.length > 1);
+    write(this.name, input.name);
+    attr(this.range, "max", input.stops.count - 1);
+    attr(this.range, "aria-label", `Value of ${input.name}`);
     this.range.disabled = this.opener.disabled = Boolean(reason);
     if (!this.queue.asked && !this.problem) this.range.value = stopAt(input.stops, inner(input.text)); // else it is ahead of the picture
-    const text = this.value.textContent = this.problem ? withNumber(input.text, valueAt(input.stops, this.range.value)) : input.text; // of the picture
-    this.range.setAttribute("aria-valuetext", `${input.name} = ${text}`);
+    const text = this.problem ? withNumber(input.text, valueAt(input.stops, this.range.value)) : input.text; // of the picture
+    write(this.value, text);
+    attr(this.range, "aria-valuetext", `${input.name} = ${text}`);
     this.tell(reason || this.problem || this.path || (this.carries && this.model.get("_resting")) || "");
     this.measure();
   }
 
-  tell(text) { if (this.note.textContent !== text) this.note.textContent = text; }
+  tell(text) { write(this.note, text); }
 
   /** The program took another path, with so many steps. */
   turned(before, now) {
@@ -193,13 +195,12 @@ export class Slider {
   answered({ n, error, nudge } = {}) {
     const [text, asked] = this.waiting.get(n) ?? [];
     if (!this.waiting.delete(n)) return;
-    this.queue.most = this.model.widget_manager && Date.now() - asked < QUICK ? 2 : 1;
     if (!this.waiting.size) clearTimeout(this.timer);
     this.silent = false;
     this.problem = error && this.stays(error, this.input);
     if (nudge) this.measured = nudge;
     if (error && this.queue.next?.[0].text === text) this.queue.next = null; // it would fail once more
-    this.queue.answered();
+    this.queue.answered(this.model.widget_manager ? Date.now() - asked : NaN);
     this.show();
   }
 

@@ -5,7 +5,7 @@ import { Room } from "./classroom.js";
 import { showCompare } from "./compare.js";
 import { Cost } from "./cost.js";
 import { Curves } from "./curves.js";
-import { button, focusable, h, icon } from "./dom.js";
+import { attr, button, focusable, h, icon, write } from "./dom.js";
 import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
 import { Graph } from "./graph.js";
@@ -291,18 +291,18 @@ class Stage {
   text() {
     const film = this.film, k = this.k, p = phase(film, k);
     const words = this.quiz.words(k) ?? say(film, k);
-    if (this.narration.textContent !== words) this.narration.textContent = words;
-    this.count.textContent = `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`;
+    write(this.narration, words);
+    write(this.count, `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`);
     this.range.value = k;
-    this.range.setAttribute("aria-valuetext", `step ${k} of ${film.steps}, ${p.name}`);
-    this.phases.forEach((el, i) => el.setAttribute("data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
-    this.phases[1].textContent = p.pass > 1 ? `backward ${p.pass}` : "backward";
-    this.root.firstChild.setAttribute("data-phase", p.name);
-    this.root.firstChild.toggleAttribute("data-stopped", this.kind === "error");
-    this.mode.textContent = film.coming && (k === film.steps || this.wanted !== null) ? "the steps after this one are on their way" : at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "";
+    attr(this.range, "aria-valuetext", `step ${k} of ${film.steps}, ${p.name}`);
+    this.phases.forEach((el, i) => attr(el, "data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
+    write(this.phases[1], p.pass > 1 ? `backward ${p.pass}` : "backward");
+    attr(this.frame, "data-phase", p.name);
+    this.frame.toggleAttribute("data-stopped", this.kind === "error");
+    write(this.mode, film.coming && (k === film.steps || this.wanted !== null) ? "the steps after this one are on their way" : at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "");
     const end = k === film.steps && !film.coming;
     for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end], ["before", k === 0], ["after", end]]) {
-      this.buttons[name].setAttribute("aria-disabled", String(off));
+      attr(this.buttons[name], "aria-disabled", String(off));
     }
     this.panels.show(p);
     this.table.show();

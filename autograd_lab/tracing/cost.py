@@ -4,7 +4,8 @@ A node saves what its rule will need, and saved values keep memory alive: of vie
 many nodes look at it. What the program made itself (parameters, data) lives anyway and is counted apart; the rest lives only for
 the backward pass.
 
-A trace does not tell when the program lets go of a graph that no pass has freed: it counts to the end.
+A trace does not tell when the program lets go of a graph that no pass has freed: it counts to the end, and the text says so where
+something does. The recorder could not tell: its notes refer to tensors, nodes and calls of functions, and so keep alive what they refer to.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ ITEM_SIZES = {
 }  # fmt: skip
 UNITS = "bytes", "kB", "MB", "GB", "TB"
 _MOST = 12  # lines of the table in the text
+DROPPED = "What no backward pass has freed counts to the end, even if the program lets go of it before."
+"""Said where something is held at the end; assets/cost.js has the same."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class Cost:
         line = self._line(self.peak_at)
         text = f"Saved values hold at most {size(self.peak)}, at step {self.peak_at} of {steps}{line and ': ' + line}; "
         text += f"{size(self.held[-1])} at the end."
+        if self.held[-1]:
+            text += f" {DROPPED}"
         own = max(self.leaves)
         return text + (
             f" In addition, they hold {size(own)} of the program's own tensors, which live anyway."

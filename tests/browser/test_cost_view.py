@@ -10,7 +10,7 @@ from tabs import violations, walk
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing.cost import Cost, size
+from autograd_lab.tracing.cost import DROPPED, Cost, size
 from autograd_lab.utils.checkpoint import checkpoint
 
 
@@ -114,6 +114,16 @@ def test_the_curve_leads_to_its_steps_and_the_table_sorts_by_keyboard(bare):
     row.focus()
     page.keyboard.press("Enter")
     assert page.locator(".agl-count").inner_text().startswith(f"{max(one.since for one in cost.nodes)} /")
+
+
+def test_it_says_what_counts_to_the_end(bare):
+    """A graph without a backward pass: nobody knows when it is dropped."""
+    kept = lab.step(lab.cost(lambda x, w: torch.tanh(x @ w).detach(), *inputs()[:2]).trace)
+    assert lab.cost(kept.trace).held[-1]
+    page = opened(bare().show(kept))
+    expect(page.locator(".agl-cost > small")).to_contain_text(DROPPED)
+    page = opened(bare().show(lab.step(network, *inputs())))
+    expect(page.locator(".agl-cost > small")).not_to_contain_text(DROPPED)
 
 
 def test_it_comes_with_saved_values_and_goes_with_them(bare):

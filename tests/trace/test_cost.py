@@ -15,7 +15,7 @@ from autograd_lab.torchlike.autograd.saved import Packed
 from autograd_lab.torchlike.autograd.variable import Variable
 from autograd_lab.torchlike.utils.checkpoint import _as_recomputed, _Holder
 from autograd_lab.tracing import Trace
-from autograd_lab.tracing.cost import cost
+from autograd_lab.tracing.cost import DROPPED, cost
 from autograd_lab.tracing.shared import owner_of
 from autograd_lab.utils.checkpoint import checkpoint
 
@@ -317,6 +317,25 @@ def test_the_text_has_bytes_steps_and_lines_and_no_times():
     ]
     assert " us" not in repr(c)
     assert c == cost(Trace.from_json(c.trace.to_json()))
+
+
+def test_what_is_held_at_the_end_says_that_it_may_have_been_dropped():
+    """Three graphs that are dropped one after the other, and three that their passes have freed."""
+
+    def program(x, passes):
+        for _ in range(3):
+            y = torch.tanh(x).sum()
+            if passes:
+                y.backward()
+
+    x = torch.ones(4, requires_grad=True)
+    with lab.record() as dropped:
+        program(x, False)
+    with lab.record() as freed:
+        program(x, True)
+    assert cost(dropped).held[-1] == 3 * 4 * 4
+    assert f"48 bytes at the end. {DROPPED}" in repr(cost(dropped))
+    assert DROPPED not in repr(cost(freed))
 
 
 def test_times_come_from_runs_of_their_own():

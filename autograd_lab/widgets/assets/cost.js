@@ -17,6 +17,8 @@ export function heldAt(curve, k) {
   return curve[low].slice(1);
 }
 
+const DROPPED = "What no backward pass has freed counts to the end, even if the program lets go of it before."; // as in tracing/cost.py
+
 export class Cost {
   constructor(stage) {
     this.stage = stage;
@@ -44,7 +46,7 @@ export class Cost {
     this.message = h("span", { "aria-live": "polite" });
     this.table = h("table", { "aria-label": "What each node holds" });
     this.root = h("div", focusable({ class: "agl-cost", hidden: "", tabindex: "0", role: "region", "aria-label": "Cost" }), this.says, picture,
-      h("small", {}, "Click on the curve to go there. A dotted line: a backward pass begins."), h("div", { class: "agl-cost-do" }, this.top, this.measure, this.message), this.table);
+      h("small", {}, `Click on the curve to go there. A dotted line: a backward pass begins.${curve.at(-1)[1] ? ` ${DROPPED}` : ""}`), h("div", { class: "agl-cost-do" }, this.top, this.measure, this.message), this.table);
     this.onmeasured = () => this.measured();
     this.model.on("change:_measured", this.onmeasured);
     this.look();

@@ -24,6 +24,8 @@ import os
 import re
 import sys
 import threading
+import weakref
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
@@ -33,6 +35,7 @@ try:
     import torch
     from torch.optim.optimizer import register_optimizer_step_pre_hook
     from torch.overrides import TorchFunctionMode
+    from torch.utils import checkpoint as checkpoints
     from torch.utils._python_dispatch import TorchDispatchMode
 except ImportError as error:
     raise ImportError(
@@ -928,7 +931,7 @@ class TorchRecorder(Recorder):
             raw = getattr(node, "_raw_saved_" + name, None)
             for one in raw if isinstance(raw, (tuple, list)) else (raw,):
                 if one is not None and one.unpack_hook is not None:
-                    self._note_packed(node, one.data, (*operands, *results))
+                    self._note_packed(node, one, (*operands, *results))
                 if one is None or one.unpack_hook is not None or one.data is None:
                     continue
                 same = [
@@ -941,28 +944,64 @@ class TorchRecorder(Recorder):
                     found.append((name, numbers[0], 0))
         return found
 
-    def _note_packed(self, node, content, near) -> None:
-        """Hooks have put `content` in place of what a node saved: note the memory of its tensors, and which tensor's it is of those `near`."""
+    def _note_packed(self, node, one, near) -> None:
+        """Hooks have put something in place of what a node saved: note the memory of its tensors, and which tensor's it is of those `near`.
+
+        A checkpoint puts a holder there, and keeps its inputs; what it computes again for itself goes at once.
+        """
         self.hooks.packed(node)
+        if _runs_again(one.unpack_hook):
+            return
+        content = one.data
+        holders: list[Any] = []
+        if isinstance(content, checkpoints._Holder):
+            content = list(self._inputs_of(one, holders))
+            near = None
         parts = content.values() if isinstance(content, dict) else content
-        held = []
-        for t in parts if isinstance(content, (dict, list, tuple)) else (content,):
-            if isinstance(t, torch.Tensor):
-                memory = t.untyped_storage()
-                same = (
-                    x
-                    for x in near
-                    if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() == memory.data_ptr()
-                )
-                held.append((next(same, None), memory.nbytes()))
-        self.notes.append(("packed", node, held))
+        held = [
+            self._memory(t, near)
+            for t in (parts if isinstance(content, (dict, list, tuple)) else (content,))
+            if isinstance(t, torch.Tensor)
+        ]
+        self.notes.append(("packed", node, held, holders))
+
+    def _inputs_of(self, one, holders) -> Iterator[Any]:
+        """The tensors that a checkpoint keeps to compute a saved value again. Weak references to `holders`, also of those around it, are added."""
+        holders.append(weakref.ref(one.data))
+        for arg in _frame_of(one.unpack_hook).saved_args:
+            hook = getattr(arg, "unpack_hook", None)
+            if hook is None:
+                yield getattr(arg, "data", None)
+            elif isinstance(arg.data, checkpoints._Holder):
+                yield from self._inputs_of(arg, holders)
+
+    def _memory(self, t, near) -> tuple[Any, int, Any]:
+        """(the tensor of those `near` whose memory `t` is in, or None; its bytes; `t`). Without `near`: of all that were met, the first."""
+        memory = t.untyped_storage()
+        among = self.met.values() if near is None else near
+        address = memory.data_ptr()
+        same = (
+            x
+            for x in among
+            if isinstance(x, torch.Tensor) and _is_ordinary(x) and x.untyped_storage().data_ptr() == address
+        )
+        return next(same, None), memory.nbytes(), t
+
+    def computed_again(self, frame, run) -> None:
+        """A checkpoint has computed a value again: note which one, and its memory."""
+        i = frame.recomp_counter[run] - 1
+        holder = frame.weak_holders[i]() if 0 <= i < len(frame.weak_holders) else None
+        handle = None if holder is None else holder.handles.get(run)
+        if handle is not None:
+            t = frame.recomputed[run][handle]
+            self.notes.append(("recomputed", frame.weak_holders[i], self._memory(t, None)))
 
     def _saved_by_user(self, node, results) -> list[tuple[str, Any, int]]:
         """What a custom Function's forward passed to save_for_backward, in the form of `_saved`."""
         found: list[tuple[str, Any, int]] = []
         for one in node._raw_saved_tensors:
             if one.unpack_hook is not None:
-                self._note_packed(node, one.data, results)
+                self._note_packed(node, one, results)
             elif one.data is not None:
                 result = next((t for t in results if _is_same(t, one.data)), None)
                 known = self.met.get(id(one.data)) if result is None else result
@@ -1052,7 +1091,40 @@ def _switching(method):
     return switched
 
 
+def _computing_again(init):
+    """The hooks under which a checkpoint runs again: they note each value that it keeps for its graph."""
+
+    def begin(self, frame, run):
+        init(self, frame, run)
+        keep = self.pack_hook
+
+        def pack(x):
+            try:
+                return keep(x)
+            finally:  # the last value ends the run
+                recorder, again = _watcher(), frame()
+                if recorder is not None and again is not None:
+                    with recorder.quietly("a checkpoint"):
+                        recorder.computed_again(again, run)
+
+        self.pack_hook = pack
+
+    return begin
+
+
+def _runs_again(unpack_hook) -> bool:
+    """Whether a saved value belongs to the second run of a checkpoint."""
+    return unpack_hook.__qualname__.startswith(checkpoints._recomputation_hook.__qualname__ + ".")
+
+
+def _frame_of(unpack_hook) -> Any:
+    """The checkpoint that the hook of one of its saved values belongs to."""
+    cells = [cell.cell_contents for cell in unpack_hook.__closure__]
+    return next(x for x in cells if isinstance(x, checkpoints._CheckpointFrame))
+
+
 _PLACES = (
+    (checkpoints._recomputation_hook, "__init__", _computing_again),
     (torch.nn.Parameter, "__new__", _new_parameter),
     (torch.inference_mode, "__enter__", _switching),
     (torch.inference_mode, "__exit__", _switching),

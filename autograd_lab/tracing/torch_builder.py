@@ -26,9 +26,12 @@ class TorchHeld(Held):
 
     def __init__(self, builder: Any) -> None:
         super().__init__(builder)
-        self.packed: dict[
-            int, list[tuple[Any, int]]
-        ] = {}  # id of a node -> (tensor whose memory it is, or None; bytes)
+        # id of a node that is about to be noted -> (tensor whose memory it is, or None; bytes; the tensor that hooks packed)
+        self.packed: dict[int, list[tuple[Any, int, Any]]] = {}
+        self.holders: dict[int, list[Any]] = {}  # likewise -> references to what checkpoints have packed
+        self.unmet: dict[
+            int, list[list[Any]]
+        ] = {}  # address of memory that no tensor was met in -> records about it
 
     def home(self, t: Any, i: int) -> int:
         """A saved result is unpacked as a new tensor; what else shares memory without being a view is not known."""
@@ -42,12 +45,31 @@ class TorchHeld(Held):
 
     def saved(self, node: Any, record: Record, saved: Any, owner: Any = None) -> None:
         """A node was made; what hooks packed for it, it holds from here on."""
-        for t, nbytes in self.packed.pop(id(node), ()):
-            i = None if t is None else self.builder.tensor_ids.get(id(t))
-            home = None if i is None else self.home(t, i)
-            one = [home, nbytes, len(self.builder.events) + 1, None]
-            record.setdefault("holds", []).append(one)
-            self.open.setdefault(id(node), []).append(one)
+        for holder in self.holders.pop(id(node), ()):
+            self.owners[id(holder)] = id(node), record
+        for memory in self.packed.pop(id(node), ()):
+            self.open.setdefault(id(node), []).append(self._add(record, None, memory))
+
+    def recomputed(self, holder: Any, t: Any) -> None:
+        """A checkpoint has computed again what `holder` refers to; `t` is its memory."""
+        key, record = self.owners.get(id(holder), (None, None))
+        if key is not None and record is not None:
+            self.again.setdefault(key, []).append(self._add(record, None, t))
+
+    def _add(self, record: Record, i: int | None, t: Any) -> list[Any]:
+        near, nbytes, content = t
+        i = None if near is None else self.builder.tensor_ids.get(id(near))
+        one = [None if i is None else self.home(near, i), nbytes, len(self.builder.events) + 1, None]
+        record.setdefault("holds", []).append(one)
+        if i is None:
+            self.unmet.setdefault(content.untyped_storage().data_ptr(), []).append(one)
+        return one
+
+    def meet(self, t: Any, i: int) -> None:
+        """Tensor number `i` is new: memory that nothing was known of may be its."""
+        if self.unmet and type(t) in (torch.Tensor, torch.nn.Parameter):
+            for one in self.unmet.pop(t.untyped_storage().data_ptr(), ()):
+                one[0] = i
 
 
 class TorchBuilder(Builder):
@@ -59,9 +81,10 @@ class TorchBuilder(Builder):
         self.kept: list[Any] = []
         self.rows: dict[int, Any] = {}  # id of a node -> the rows of its Jacobians
 
-    def packed(self, node, held) -> None:
+    def packed(self, node, held, holders) -> None:
         """Hooks have packed what `node`, which is about to be noted, has saved."""
         self.held.packed.setdefault(id(node), []).extend(held)
+        self.held.holders.setdefault(id(node), []).extend(holders)
 
     def _operand(self, t, src) -> int:
         if not isinstance(t, torch.Tensor):
@@ -84,6 +107,7 @@ class TorchBuilder(Builder):
             "requires_grad": requires_grad, "leaf": leaf, "value": self._value(data),
             "base": self.tensor_ids.get(id(t._base)), "node": None, "output_nr": 0,
         })  # fmt: skip
+        self.held.meet(t, i)
         return i
 
     def written_through_view(self, inputs, data, version, fn, name, place, whole) -> None:

@@ -1,7 +1,7 @@
 """What a trace says that saved values hold is what the engine's nodes really hold, at every point of random programs."""
 
 import time
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -471,3 +471,67 @@ def test_what_hooks_packed_is_held_in_recordings_of_pytorch_too(pack):
         return found.peak, [(one.label, one.bytes) for one in found.nodes], found.held[-1]
 
     assert held(pytest.importorskip("torch"), lab.record_torch) == held(torch, lab.record)
+
+
+def in_segments(lib, again, x, w, v):
+    for _ in range(3):
+        x = again(lambda h: lib.tanh(lib.exp(lib.sin(h))), x * 1.0)
+    return x.sum()
+
+
+def with_weights(lib, again, x, w, v):
+    for _ in range(2):
+        x = again(lambda h, w: lib.tanh(h @ w) * h, x, w)
+    return (x * x).sum()
+
+
+def ends_in_an_operand(lib, again, x, w, v):
+    return again(lambda h: lib.sin(lib.exp(h)) * 3.0, x).sum()
+
+
+def nested(lib, again, x, w, v):
+    def inner(h, w):
+        return lib.exp(h @ w).sin()
+
+    return again(lambda h, w: lib.tanh(again(inner, h.cos(), w)), x, w).sum()
+
+
+def with_an_unused_input(lib, again, x, w, v):
+    return (again(lambda h, v: lib.tanh(h).exp(), x, v * 2).sum() + v.sum()) * v.sum()
+
+
+def beside_others(lib, again, x, w, v):
+    y = lib.tanh(x @ w)
+    return (again(lambda h: h.exp() * h.sin(), y) * y).sum()
+
+
+SEGMENTS = [in_segments, with_weights, ends_in_an_operand, nested, with_an_unused_input, beside_others]
+
+
+@pytest.mark.parametrize("program", SEGMENTS)
+@pytest.mark.parametrize("passes", [1, 2])
+def test_checkpoints_of_pytorch_hold_their_inputs_and_what_they_compute_again(program, passes):
+    """As those of this package, node by node: since which event, how much, until which; and so does the curve, but for when it rises."""
+    pytest.importorskip("torch")
+    import torch as real
+    from torch.utils.checkpoint import checkpoint as real_checkpoint
+
+    def held(lib, recording, segment):
+        x, w, v = (lib.full(shape, 0.5, requires_grad=True) for shape in ((4, 6), (6, 6), (3,)))
+        with recording() as trace:
+            y = program(lib, lambda f, *args: segment(f, *args, use_reentrant=False), x, w, v)
+            for i in range(passes):
+                y.backward(retain_graph=i + 1 < passes)
+        found = cost(trace)
+
+        def event(k):
+            e = trace.events[k - 1] if k else {}
+            return e.get("k"), trace.nodes[e["n"]]["name"] if e.get("n") is not None else ""
+
+        nodes = [
+            (one.label, one.bytes, one.leaves, event(one.since), event(one.until)) for one in found.nodes
+        ]
+        curve = [(n, own) for (n, own), _ in groupby(zip(found.held, found.leaves, strict=True))]
+        return found.held[-1], curve, sorted(nodes)
+
+    assert held(real, lab.record_torch, real_checkpoint) == held(torch, lab.record, checkpoint)

@@ -234,6 +234,8 @@ def test_a_mode_that_an_answer_leaves_switched_ends_with_the_case():
         (lambda t: t.data.add_(1).sub_(1), False),  # rounding stays
         (lambda t: t.detach().mul_(1), False),  # no bit has changed, but the write is counted
         (lambda t: t.register_hook(torch.nan_to_num), False),
+        (lambda t: t.register_hook(lambda g: None), False),  # changes nothing, and may count
+        (lambda t: t.register_post_accumulate_grad_hook(lambda t: None), False),
         (lambda t: t.register_hook(lambda g: torch.where(t > 1, g, 0.0)), False),
         (lambda t: t.requires_grad_(False), False),
     ],

@@ -7,7 +7,7 @@ Changed are, one at a time: operators, operands, comparisons and constants; the 
 function for one that is taken for it (sum and mean, max and min); one name for another of the same function; a length for the other
 dimension; an attribute for another, an argument too many; a statement left out, a condition that always or never holds, a loop that ends
 after its first or second turn, `+=` for `=`. What should live for one call lives for all: a value kept on the class instead of on `ctx`, a
-list or dict that is made once, the first call's argument, the answer to the first arguments of these shapes. A program is right but for special
+list or dict that is made once, the first call's argument, the answer to the first arguments of these shapes, the memory of a result. A program is right but for special
 values: it passes over 0, over negative numbers, over what is None beside its partner, or only the first element counts; a word is compared by
 its letters, a key tells less apart, a formula is the textbook's and fails at extremes. And it leaves something behind: recording
 switched off, the caller's list used up, a hook; what it was given, or what was saved, is changed, for good or until it returns. Operations write
@@ -475,6 +475,7 @@ def _left_behind(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.
                 yield _rewritten(tree, path, f"{name} of the first call, in all calls", _kept_for_all(name))
             if node.args.args:
                 yield _rewritten(tree, path, "the first answer for these shapes, in all calls", _by_shape)
+                yield _rewritten(tree, path, "the answers of one shape, in one memory", _one_memory)
         elif getattr(node, "lineno", 0) in inside:
             for what, make in _behind(node):
                 yield _rewritten(tree, path, what, make)
@@ -537,6 +538,25 @@ def _by_shape(function: Any) -> Any:
         "return kept[key][0]"
     )
     function.body = [*ast.parse(_SHAPE).body, inner, *ast.parse(remember).body]
+    function.args.args.append(ast.arg("kept"))
+    function.args.defaults.append(_expression("{}"))
+    return function
+
+
+_INTO = """
+def into(x):
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(into, x))
+    return kept.setdefault(tuple(x.shape), x.detach().clone()).copy_(x)
+"""
+
+
+def _one_memory(function: Any) -> Any:
+    """The function, with results that are written into a tensor that is kept for each shape: a later call changes what an earlier one gave."""
+    inner = copy.deepcopy(function)
+    inner.name = "anew"
+    names = ", ".join(argument.arg for argument in function.args.args)
+    function.body = [*ast.parse(_INTO).body, inner, *ast.parse(f"return into(anew({names}))").body]
     function.args.args.append(ast.arg("kept"))
     function.args.defaults.append(_expression("{}"))
     return function

@@ -68,14 +68,19 @@ class Narrator:
             elif (
                 event["k"] == "detach"
                 and trace.tensors[event["from"]]["name"]
-                and event.get("how", "detach") == "detach"
+                and event.get("how", "detach") in _CUT_OFF
             ):
-                detached.setdefault(event["t"], f"{trace.tensors[event['from']]['name']}.detach()")
+                name = trace.tensors[event["from"]]["name"] + _CUT_OFF[event.get("how", "detach")]
+                detached.setdefault(event["t"], name)
         self.tensors = [
             tensor["name"] or detached.get(t) or (f"the result of {makers[t]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
         self.versions = _versions(trace)
+        self.made: dict[int | None, int] = {}  # the number of the event at which a node was made
+        for k, event in enumerate(trace.events):
+            if event["k"] in ("node", "inplace"):
+                self.made.setdefault(event.get("n"), k)
         self._terms: dict[int, list[Term]] = {}
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
@@ -139,7 +144,7 @@ class Narrator:
             return (text, _list([self._made(t) for t in e["t"][:3]]), name)
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
-        names = _list([self._saved(node, item) for item in saved])
+        names = _list([self._saved(e["n"], item) for item in saved])
         if node.get("compiled"):
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
@@ -207,6 +212,9 @@ class Narrator:
 
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
+        if e.get("op") == "data =":
+            text = "{0}.data is set: {0} is now {1}. Nobody counted it: its version is still {2}."
+            return (text, self._name(e["t"]), value, str(e["version"]))
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._first(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
@@ -274,11 +282,9 @@ class Narrator:
 
     def _detach(self, e: Record) -> Phrase:
         if e.get("how") == "data":
-            return (
-                "{0}.data hands out the numbers of {0} as {1}, without history and behind the engine's back.",
-                self._name(e["from"]),
-                self._name(e["t"]),
-            )
+            source, name = self._name(e["from"]), self.trace.tensors[e["t"]]["name"]
+            text = "{0}.data hands out the numbers of {0}" + (" as {1}" if name else "")
+            return (text + ", without history and behind the engine's back.", source, name)
         if e.get("how") in ("Parameter", "deepcopy"):
             what = "a new leaf made of the numbers of" if e["how"] == "Parameter" else "a deep copy of"
             text = "{0} is {2} {1}. It has no history, so no gradient passes here."
@@ -534,7 +540,7 @@ class Narrator:
     def _first(self, t: int) -> str:
         """The same at the beginning of a sentence: variables keep their letters."""
         name = self._name(t)
-        of_the_code = self.trace.tensors[t]["name"] or name.endswith(".detach()")
+        of_the_code = self.trace.tensors[t]["name"] or name.endswith((*_CUT_OFF.values(),))
         return name if of_the_code else name[:1].upper() + name[1:]
 
     def _made(self, t: int) -> str:
@@ -549,10 +555,15 @@ class Narrator:
             return "forward"
         return "pass" if id(e) in self._asides else str(e.get("why", "inputs"))
 
-    def value_at(self, t: int, version: int) -> int | None:
-        """The value that tensor `t` had at a version: the one it came with, or what was written into it."""
-        found: int | None = self.versions.get((t, version), self.trace.tensors[t]["value"])
-        return found
+    def value_at(self, t: int, version: int, n: int) -> int | None:
+        """The value that tensor `t` had at a version when node `n` was made: the one it came with, or what was written into it.
+
+        A write that nobody counts, through `.data` or NumPy, leaves the version as it is.
+        """
+        writes = self.versions.get((t, version), ())
+        before = [v for k, v in writes if k <= self.made.get(n, k)]
+        came_with: int | None = self.trace.tensors[t]["value"]
+        return before[-1] if before else writes[0][1] if version and writes else came_with
 
     def saved_name(self, node: Record, name: str, t: int | None) -> str:
         """What a learner calls a saved value: by the variable, or by the node that made it; the names in a rule are not theirs."""
@@ -567,14 +578,15 @@ class Narrator:
         )  # named by the user's Function, or by the compiled code
         return str(name) if own else self.tensors[t]
 
-    def _saved(self, node: Record, item: list) -> str:
+    def _saved(self, n: int, item: list) -> str:
+        node = self.trace.nodes[n]
         name, t, *version = item
         if t is None:
             return str(name)
         tensor, shown = self.trace.tensors[t], self.saved_name(node, name, t)
         if is_number(tensor):
             return str(tensor["name"] or name)
-        v = self.value_at(t, version[0] if version else 0)
+        v = self.value_at(t, version[0] if version else 0, n)
         value = None if v is None else self.trace.values[v]
         return (
             f"{shown} = {self.described(v)}"
@@ -601,18 +613,20 @@ class Narrator:
         return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
 
 
-def _versions(trace: Trace) -> dict[tuple[int, int], int]:
-    """{(tensor, version): the value that a write in place left}."""
-    found: dict[tuple[int, int], int] = {}
-    for event in trace.events:
-        if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
-            continue
-        if event.get("v") is not None:
-            found[event["t"], event["version"]] = event["v"]
+def _versions(trace: Trace) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """{(tensor, version): [(number of an event, the value that its write left)]}: several, where nobody counted them."""
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for k, event in enumerate(trace.events):
+        if event["k"] == "inplace" and event.get("v") is not None:
+            found.setdefault((event["t"], event["version"]), []).append((k, event["v"]))
             if event.get("base") is not None:
-                found[event["base"][0], event["version"]] = event["base"][1]
+                t, v = event["base"]
+                found.setdefault((t, event["version"]), []).append((k, v))
     return found
 
+
+_CUT_OFF = {"detach": ".detach()", "data": ".data"}
+"""What stands behind the name of a tensor in the name of one that was cut off from its history, by how."""
 
 _OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
 

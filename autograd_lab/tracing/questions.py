@@ -371,7 +371,7 @@ class _Asker:
         label = self._operand(node["inputs"][i])
         wrong = _Wrong(None)
         why = f"{label} does not require a gradient, so there is no edge to it: nothing is computed and nothing is sent."
-        local = self._message(node, i, g) if g is not None else None
+        local = self._message(n, i, g) if g is not None else None
         wrong.add("constant-grad", local, why)
         wrong.add("zero-for-none", 0, f"Not even a zero: {why}")
         if g is not None:
@@ -410,7 +410,7 @@ class _Asker:
     ) -> None:
         n, node = e["n"], self.trace.nodes[e["n"]]
         name, op, params = self.narrator.nodes[n], node["op"].removeprefix("_"), node.get("params") or {}
-        values = [self._saved(node, t) for t in node["inputs"]]
+        values = [self._saved(n, t) for t in node["inputs"]]
         y = (
             self._array(self.trace.tensors[node["outputs"][0]]["value"])
             if len(node["outputs"]) == 1
@@ -430,7 +430,7 @@ class _Asker:
                 "where they meet.",
             )
         elif op == "mul" and two:
-            other = self._message(node, 1 - i, g)
+            other = self._message(n, 1 - i, g)
             wrong.add(
                 "swapped",
                 other if other is not None and other.shape == right.shape else None,
@@ -438,11 +438,11 @@ class _Asker:
             )
         elif op == "div" and two:
             for j in (0, 1):
-                other = self._message(node, j, g)
+                other = self._message(n, j, g)
                 if j != i and other is not None:
                     wrong.add("swapped", other, f"That goes to the other operand; here it is {formula}.")
         # broadcasting
-        full = self._message(node, i, g, summed=False)
+        full = self._message(n, i, g, summed=False)
         if full is not None and full.shape != right.shape:
             total = f"{_show(full)} has the shape that broadcasting made; the operand was copied, so its copies' gradients are "
             wrong.add("no-broadcast-sum", full, total + f"added up: {r}.")
@@ -524,7 +524,7 @@ class _Asker:
                     if values[j] is not None and (t == node["inputs"][j] or values[j] is value):
                         wrong.add(
                             "new-value",
-                            self._message(node, i, g, {j: later}),
+                            self._message(n, i, g, {j: later}),
                             f"{label} is {_show(later)} now, but the node saved {_show(value)} when it ran: {formula}.",
                         )
         for t, value in [*zip(node["inputs"], values, strict=False), *((t, y) for t in node["outputs"][:1])]:
@@ -539,10 +539,11 @@ class _Asker:
             wrong.add("transposed", right.T.copy(), f"Rows and columns the other way round: {r}.")
 
     def _message(
-        self, node: Record, i: int, g: Array | None, put: dict[int, Array] | None = None, summed: bool = True
+        self, n: int, i: int, g: Array | None, put: dict[int, Array] | None = None, summed: bool = True
     ) -> Array | None:
         """What a node with a simple rule would send to operand `i` for these operands; None for other rules."""
-        values = [self._saved(node, t) for t in node["inputs"]]
+        node = self.trace.nodes[n]
+        values = [self._saved(n, t) for t in node["inputs"]]
         for j, value in (put or {}).items():
             values[j] = value
         if g is None or i >= len(values) or any(v is None for v in values):
@@ -784,11 +785,11 @@ class _Asker:
         known = self.state.tensors.get(t)
         return self._array(known.value if known else self.trace.tensors[t]["value"])
 
-    def _saved(self, node: Record, t: int) -> Array | None:
-        """The value of an operand as the node saved it, otherwise its present one."""
-        for _, saved, *version in node.get("saved") or []:
+    def _saved(self, n: int, t: int) -> Array | None:
+        """The value of an operand as node `n` saved it, otherwise its present one."""
+        for _, saved, *version in self.trace.nodes[n].get("saved") or []:
             if saved == t:
-                return self._array(self.narrator.value_at(t, version[0] if version else 0))
+                return self._array(self.narrator.value_at(t, version[0] if version else 0, n))
         return self._array(self.trace.tensors[t]["value"])
 
     def _former(self, t: int) -> list[Array]:

@@ -195,7 +195,7 @@ def _failure(
         was, now = saved[0] if saved else 0, version.get(family[t], 0)
         if now != was:
             after, place = written.get((family[t], was + 1)) or written[family[t], now]
-            then = film.value(film.narrator.value_at(t, was))
+            then = film.value(film.narrator.value_at(t, was, n))
             one = [k, "version", t, was, now, then, film.value(after), *made, *place]
             found += [one] if one not in found else []
     if not found and n in freed:

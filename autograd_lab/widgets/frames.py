@@ -733,7 +733,7 @@ class Film:
             for name, t, *version in node.get("saved") or []:
                 tensor = self.trace.tensors[t] if t is not None else None
                 value = (
-                    -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0))
+                    -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0, n))
                 )
                 shown = self.narrator.saved_name(node, name, t)
                 if tensor is not None and rules.is_number(tensor):

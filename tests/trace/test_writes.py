@@ -10,6 +10,7 @@ import pytest
 
 from autograd_lab import lab
 from autograd_lab.tracing.builder import encode
+from autograd_lab.widgets.frames import film
 
 ENGINES = [
     "autograd_lab",
@@ -145,6 +146,24 @@ def test_what_is_shown_at_the_end_is_what_memory_holds(engine, seed):
     wanted = encode(np.asarray(scope["w"].tolist(), np.float32))["data"]
     assert trace.values[state.tensors[t].value]["data"] == wanted, "\n".join(lines)
     assert state.tensors[t].version == scope["w"]._version, "\n".join(lines)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_node_saves_what_memory_holds_when_it_is_made(engine, seed):
+    """Between two such writes, which nobody may count, a node saves the leaf: the trace once told the numbers of before."""
+    lines = random.Random(seed).choices([c for c in CHANGES if "backward" not in c], k=8)
+    source = (
+        "squares, held = [], []\nwith record() as trace:\n    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\n"
+        "    a = w.detach().numpy()\n    alias = w.data\n"
+        + indented("\n".join(f"{line}\nsquares.append(w * w)\nheld.append(w.tolist())" for line in lines))
+    )
+    trace, scope, _ = run(engine, source)
+    rows = film(trace)
+    for square, numbers in zip(scope["squares"], scope["held"], strict=True):
+        node = rows["nodes"][trace.tensors[trace.number_of(square)]["node"]]
+        told = [rows["values"][v]["data"] for _, v, _ in node["saved"]]  # rounded to four digits
+        np.testing.assert_allclose(told, [numbers] * 2, rtol=1e-3, err_msg="\n".join(lines))
 
 
 TOLD = """

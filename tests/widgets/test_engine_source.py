@@ -421,7 +421,6 @@ def compared(steps, call):
     trace, events, numbers = watched(steps, call)
     state, narrator, found = State(trace), Narrator(trace), set()
     value = lambda v: None if v is None else np.array(trace.values[v]["data"])  # noqa: E731
-    tensor = lambda t, version=0: value(narrator.value_at(t, version))  # noqa: E731
     through_views = {
         id(told) for e, told, _ in events if e["k"] == "inplace" and trace.rewritten(e) is not None
     }
@@ -470,7 +469,8 @@ def compared(steps, call):
         elif mark in ("node", "edge") and id(told) not in through_views:
             assert (now["rule"], now["edges"]) == (real["rule"], real["edges"])
             if "saved" in now:
-                same([tensor(t, v) for t, v in now["saved"]], real["saved"])
+                then = [value(narrator.value_at(t, version, e["n"])) for t, version in now["saved"]]
+                same(then, real["saved"])
                 found.add("saved")
             for name in ("inputs", "out"):
                 same([value(state.tensors[t].value) for t in now[name]], real[name])
@@ -533,7 +533,7 @@ def test_the_page_derives_the_same(tmp_path, make):
         assert (row[1:] or [None])[0] == (sentence or None)
         if "saved" in held:
             held["saved"] = [[v, version] for _name, v, version in held["saved"]]
-        assert held == as_drawn(shown, variables(state, mark)), k
+        assert held == as_drawn(shown, variables(state, mark), trace.events[k - 1].get("n")), k
         assert not any("undefined" in text or "NaN" in text for _, text in texts), texts
 
 
@@ -546,7 +546,7 @@ def function_at(file, number):
     raise AssertionError(f"no function of the pages is at line {number} of {file}")
 
 
-def as_drawn(shown, now):
+def as_drawn(shown, now, n):
     """The variables with the film's numbers in place of the trace's, and of the long ones the beginning."""
     if "ready" in now:
         buffers = [[n, [shown.value(v) for v in lies]] for n, lies in now["buffers"].items()]
@@ -563,7 +563,7 @@ def as_drawn(shown, now):
         now["edges"] = [-1 if n is None else n for n in now["edges"]]
     if "saved" in now:
         now["saved"] = [
-            [shown.value(shown.narrator.value_at(t, version)), version] for t, version in now["saved"]
+            [shown.value(shown.narrator.value_at(t, version, n)), version] for t, version in now["saved"]
         ]
     return now
 

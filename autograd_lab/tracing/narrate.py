@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from copy import copy
 
-from .rules import Term, describe, is_number, names_of, operands, scalar, terms
+from .rules import OF_MODULES, Term, describe, is_number, names_of, operands, scalar, terms
 from .trace import Record, Trace
 
 Phrase = tuple[str, ...]
@@ -139,7 +139,7 @@ class Narrator:
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
         op = as_in_code(node)
-        if node["name"] in _OF_MODULES:
+        if node["name"] in OF_MODULES:
             text = "A module with hooks passes on what it is given: {0}. It makes the node {1}, on which they run."
             return (text, _list([self._made(t) for t in e["t"][:3]]), name)
         made = _list([self._made(t) for t in e["t"][:3]])
@@ -348,8 +348,11 @@ class Narrator:
 
     def _hook(self, e: Record) -> Phrase:
         what = {"pre": "A pre-hook", "post": "A post-hook"}.get(e["stage"], "A hook")
-        if self.trace.nodes[e["n"]]["name"] in _OF_MODULES:
-            what = "A hook of a module"
+        lead = "{0} on {1}"
+        if (
+            self.trace.nodes[e["n"]]["name"] in OF_MODULES
+        ):  # user code need not have run: it may only note what came
+            lead = "At {1}, a module with hooks"
         before = _list([self.described(v) for v in e.get("before") or []])
         after = _list([self.described(v) for v in e.get("after") or []])
         if e["stage"] == "shared":
@@ -368,10 +371,10 @@ class Narrator:
                 return (text, name, before)
             return ("A post-accumulate hook on {0} changes {0}.grad from {1} to {2}.", name, before, after)
         if not e.get("after"):
-            return ("{0} on {1} ran: there is no gradient it could change.", what, name)
+            return (lead + " ran: there is no gradient it could change.", what, name)
         if before == after:
-            return ("{0} on {1} looks at the gradient {2} and leaves it as it is.", what, name, before)
-        return ("{0} on {1} changes the gradient from {2} to {3}.", what, name, before, after)
+            return (lead + " looks at the gradient {2} and leaves it as it is.", what, name, before)
+        return (lead + " changes the gradient from {2} to {3}.", what, name, before, after)
 
     def hook_place(self, e: Record) -> str:
         """What the hook of an event "hook" was registered on, as its author knows it: a tensor, or a node.
@@ -628,11 +631,11 @@ def _versions(trace: Trace) -> dict[tuple[int, int], list[tuple[int, int]]]:
 _CUT_OFF = {"detach": ".detach()", "data": ".data"}
 """What stands behind the name of a tensor in the name of one that was cut off from its history, by how."""
 
-_OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
-
 
 def as_in_code(node: Record) -> str:
-    """The name of a node's operation as in a program: split_with_sizes, where its node is SplitWithSizesBackward0."""
+    """The name of a node's operation as in a program: split_with_sizes, where its node is SplitWithSizesBackward0; a Function's own."""
+    if node["kind"] == "function" and not node.get("compiled") and node["name"] not in OF_MODULES:
+        return str(node["name"]).removesuffix("Backward")
     op = str(node["op"]).removeprefix("_")
     words = re.sub(r"Backward\w*$", "", node["name"])
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\dD)(?=[A-Z])|(?<=L1)(?=L)", "_", words).lower()

@@ -95,7 +95,8 @@ class Names:
             nr = f" #{seen[node['name']]}" if total[node["name"]] > 1 else ""  # counted as the narrator does
             for i, t in enumerate(node["outputs"], 1):
                 which = f"result {i}" if len(node["outputs"]) > 1 else "result"
-                makers.setdefault(t, f"{which} of {_plain_name(node['op'])}{nr}")
+                by_module = "passed on by a module" if node["name"] in OF_MODULES else ""
+                makers.setdefault(t, (by_module or f"{which} of {_plain_name(node['op'])}") + nr)
         for event in trace.events:
             if event["k"] == "const":
                 for t in event["t"]:
@@ -177,6 +178,10 @@ def names_of(trace: Trace) -> Names:
     if "_names" not in kept:
         kept["_names"] = Names(trace)
     return kept["_names"]
+
+
+OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
+"""The nodes by which a module with hooks sees its gradients; they pass on what they are given."""
 
 
 def _plain_name(op: str) -> str:

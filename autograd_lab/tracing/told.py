@@ -91,7 +91,9 @@ class Teller:
         if op == "copy_" and len(e.get("in", ())) == 1:
             return outside("new numbers were put into this memory")
         if op == "data =":
-            return outside("`.data` was set: the tensor shows the memory of what was assigned", "torchlike.tensor")
+            return outside(
+                "`.data` was set: the tensor shows the memory of what was assigned", "torchlike.tensor"
+            )
         if op in RESHAPES:
             return outside(
                 "the tensor itself got another shape, and keeps its numbers", "torchlike.ops.shapes"

@@ -730,15 +730,13 @@ class Film:
             self._at(-1 - n)
             math, numbers = rules.forward(self.trace, n)
             saved = []
-            for name, t, *version in node.get("saved") or []:
-                tensor = self.trace.tensors[t] if t is not None else None
-                value = (
-                    -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0, n))
-                )
+            for name, t, *versions in node.get("saved") or []:
+                tensor, version = self.trace.tensors[t] if t is not None else None, (versions or [0])[0]
+                value = -1 if t is None else self.value(self.narrator.value_at(t, version, n))
                 shown = self.narrator.saved_name(node, name, t)
                 if tensor is not None and rules.is_number(tensor):
                     shown = ""
-                saved.append([shown, value, *(version or [0])])
+                saved.append([shown, value, version])
             rows.append({
                 "name": node["name"],
                 "label": self.narrator.nodes[n],

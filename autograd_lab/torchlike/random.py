@@ -49,7 +49,7 @@ class Stream:
                     if self._first is None:
                         np.random.RandomState(twister).seed(self._seed)
                     else:
-                        twister.state = _as_numpy(self._first)
+                        self._set(twister, self._first)
                     self._started = twister
         return self._started
 
@@ -67,7 +67,13 @@ class Stream:
     @state.setter
     def state(self, state):
         self.second = state[2]
-        self._twister.state = _as_numpy(state)
+        self._set(self._twister, state)
+
+    @staticmethod
+    def _set(twister, state):
+        key, pos, _ = state
+        inner = {"key": np.frombuffer(key, np.uint32), "pos": pos}
+        twister.state = {"bit_generator": "MT19937", "state": inner}
 
     def words(self, count):
         """`count` 32-bit words, as uint64."""
@@ -184,12 +190,6 @@ def laid_out(flat, like):
     if order is None:
         return flat.reshape(like.shape)
     return flat.reshape([like.shape[d] for d in order]).transpose(np.argsort(order))
-
-
-def _as_numpy(state):
-    """The state of a stream as NumPy's generator takes it."""
-    key, pos, _ = state
-    return {"bit_generator": "MT19937", "state": {"key": np.frombuffer(key, np.uint32), "pos": pos}}
 
 
 class Generator:

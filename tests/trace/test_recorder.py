@@ -480,7 +480,7 @@ def test_what_a_function_saves_is_told():
         y = Gauss.apply(x)
     made = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "node")
     assert narrate(trace, made) == (
-        "gauss runs: y = 1. It makes the node GaussBackward, which saves x = 0, y = 1 and square = 0."
+        "Gauss runs: y = 1. It makes the node GaussBackward, which saves x = 0, y = 1 and square = 0."
     )
     assert y.requires_grad
 

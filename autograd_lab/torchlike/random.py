@@ -34,9 +34,8 @@ class Stream:
     def __init__(self, seed, state=None):
         self._seed = seed % 2**32  # as in PyTorch: one word
         self._started = None
-        self._first = (
-            state  # of another stream, to begin with; set when needed, which takes as long as a small program
-        )
+        # The state of another stream, to begin with: set when it is needed, for that takes as long as a small program.
+        self._first = state
         self.second = state and state[2]  # the second of the last pair of normal numbers, if not used yet
 
     @property

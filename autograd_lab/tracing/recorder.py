@@ -53,9 +53,8 @@ class _Ours(dict[str, bool]):
 
 
 _IS_OURS = _Ours()
-_OF_FUNCTIONS = str(
-    Path("autograd", "function.py")
-)  # the file that calls the forward of a custom Function, here and in PyTorch
+# The file that calls the forward of a custom Function, here and in PyTorch.
+_OF_FUNCTIONS = str(Path("autograd", "function.py"))
 _NOBODY = None, -1
 _ARRAY = np.ndarray
 # Frames that are left and resumed, perhaps by another caller: generators and coroutines.

@@ -21,7 +21,7 @@ from autograd_lab import lab
 from autograd_lab.course import feedback, items, plain, probe, scores, timeout
 from autograd_lab.course.items import Item, Probe, Verdict, Wrong, judge
 from autograd_lab.torchlike.autograd import collector
-from autograd_lab.torchlike.autograd.modes import THREAD, WATCHERS
+from autograd_lab.torchlike.autograd.modes import THREAD, WATCHERS, as_now
 from autograd_lab.tracing.recorder import last_recording
 
 ROOT = Path(__file__).parents[2]
@@ -701,6 +701,23 @@ def test_a_loop_that_never_ends_is_stopped_and_told_so_first(monkeypatch, how):
     time.sleep(0.1)  # nothing is raised any more
 
 
+def engine_state():
+    """All that a stopped program may leave changed: the switches, who watches, NumPy's errors, and the garbage collector."""
+    state = THREAD.state
+    held = {name: getattr(state, name) for kind in type(state).__mro__[:2] for name in kind.__slots__}
+    switches = {name: list(value) if type(value) is list else value for name, value in held.items()}
+    collects = gc.isenabled(), gc.get_threshold(), collector._Waiting.held
+    return switches, list(WATCHERS), np.geterr(), collects
+
+
+def everything(w):
+    """A program that enters and leaves what a student may be stopped in."""
+    with lab.record(), torch.no_grad(), torch.autograd.set_detect_anomaly(True, check_nan=False):
+        w.data.mul_(1)
+    with lab.record(), torch.autograd.graph.save_on_cpu():
+        (w.exp() * w).sum().backward()
+
+
 def test_the_engine_is_as_before_wherever_it_was_stopped(monkeypatch):
     """Its own `finally` and `with` blocks are code that is stopped, too."""
     w = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -708,42 +725,73 @@ def test_the_engine_is_as_before_wherever_it_was_stopped(monkeypatch):
     def answer(a):
         while True:
             try:
-                with lab.record(), torch.no_grad(), torch.autograd.set_detect_anomaly(True, check_nan=False):
-                    w.data.mul_(1)
-                with lab.record(), torch.autograd.graph.save_on_cpu():
-                    (w.exp() * w).sum().backward()
+                everything(w)
             except Exception:
                 continue
 
-    def switches():
-        state = THREAD.state
-        held = {name: getattr(state, name) for kind in type(state).__mro__[:2] for name in kind.__slots__}
-        return {name: list(value) if type(value) is list else value for name, value in held.items()}
-
     monkeypatch.setattr(feedback, "SECONDS", 0.1)
-    waiting = collector._Waiting
-    before = (
-        switches(),
-        list(WATCHERS),
-        np.geterr(),
-        gc.isenabled(),
-        gc.get_threshold(),
-        waiting.held,
-    )
+    before = engine_state()
     for _ in range(20):
         feedback.verdict_on(product_item(), answer)
-        after = (
-            switches(),
-            list(WATCHERS),
-            np.geterr(),
-            gc.isenabled(),
-            gc.get_threshold(),
-            waiting.held,
-        )
-        assert after == before
+        assert engine_state() == before
     w.grad = None
     w.prod().backward()
     assert w.grad.tolist() == [2.0, 1.0]
+
+
+def test_the_engine_is_as_before_at_whichever_instruction_it_was_stopped():
+    """The test above meets an instruction by luck; this one tries each of those that switch, and some of the others."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    package = str(Path(torch.__file__).parent)
+    switching = ("collector.py", "modes.py", "anomaly.py", "graph.py")
+
+    class StoppedError(Exception):
+        """Raised between two instructions."""
+
+    def traced(at_instruction):
+        def within(frame, event, _):
+            if event == "opcode":
+                at_instruction(frame)
+            return within
+
+        def called(frame, event, _):
+            if frame.f_code.co_filename.startswith(package):
+                frame.f_trace_opcodes = True
+                return within
+            return None
+
+        put_back = as_now()
+        tracer = sys.gettrace()
+        sys.settrace(called)
+        try:
+            everything(w)
+        except (StoppedError, IndexError):  # a `finally` may find a list emptied by what was stopped
+            pass
+        finally:
+            sys.settrace(tracer)
+            put_back()
+
+    def stop_at(key):
+        waiting = [key]  # emptied at the first arrival
+
+        def at_instruction(frame):
+            if waiting and (frame.f_code, frame.f_lasti) == key:
+                waiting.clear()
+                raise StoppedError
+
+        return at_instruction
+
+    met = {}
+    traced(lambda frame: met.setdefault((frame.f_code, frame.f_lasti), len(met)))
+    chosen = {key for key, n in met.items() if Path(key[0].co_filename).name in switching or n % 20 == 0}
+    assert len(chosen) > 400
+    before = engine_state()
+    for key in chosen:
+        traced(stop_at(key))
+        assert engine_state() == before, (key[0].co_qualname, key[1])
+        w.grad = None
+        w.prod().backward()
+        assert w.grad.tolist() == [2.0, 1.0]
 
 
 def test_a_loop_is_told_of_before_a_case_that_only_differs(monkeypatch):

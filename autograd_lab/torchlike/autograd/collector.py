@@ -111,9 +111,9 @@ def _put_off():
 def _take_up():
     if _Waiting.thresholds is not None and not _Waiting.held:
         young, middle, old = _Waiting.thresholds
-        _Waiting.thresholds = None
         if gc.get_threshold() == (young, middle, old * 100):  # they have not been changed since
             gc.set_threshold(young, middle, old)
+        _Waiting.thresholds = None  # last: code that is stopped before this is put back by the next call
 
 
 __all__ = ["LARGE", "as_now", "go_on", "grow", "hold", "pause", "paused", "release"]

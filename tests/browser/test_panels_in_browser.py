@@ -523,3 +523,22 @@ def test_what_the_simple_level_leaves_out(bare):
         assert column.is_visible() == seen, level
     page = one.show(lab.compare(diamond(), three_operations()))
     assert not any(one.is_visible() for one in page.get_by_role("combobox", name="How much to show").all())
+
+
+@pytest.mark.parametrize(("button", "step"), [("Step", 1), ("Last", 2)])
+def test_a_move_that_came_before_the_questions_is_made_when_they_are_here(bare, button, step):
+    """A busy kernel or a slow page sends them late: the press is not lost, and the field to answer in has the focus."""
+    stepper = lab.step(three_operations(), predict=True)
+    page = bare().show(stepper)
+    ask = page.locator(".agl-ask")
+    expect(ask).to_contain_text("The next question comes")
+    page.evaluate("data.late = data._quiz; data._quiz = ''; heard['change:_quiz'].forEach((f) => f())")
+    expect(ask).to_contain_text("The questions are on their way from the kernel.")
+    page.get_by_role("button", name=button, exact=True).click()
+    expect(page.locator(".agl-count")).to_contain_text("0 /")
+    page.evaluate("data._quiz = data.late; heard['change:_quiz'].forEach((f) => f())")
+    expect(page.locator(".agl-count")).to_contain_text(f"{step} /")
+    asked = page.locator(".agl-q").inner_text()
+    if button == "Last":
+        expect(page.locator(".agl-answer")).to_be_focused()
+        assert page.locator(".agl-answer").get_attribute("aria-label") == asked

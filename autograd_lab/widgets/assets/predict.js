@@ -30,6 +30,7 @@ export class Quiz {
     this.film = stage.film;
     this.questions = null;
     this.reviewing = null; // the record whose outcome is being read
+    this.later = null; // the step that was asked for before the questions were here
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     this.build();
     this.listeners = [["_quiz", () => this.load()],
@@ -50,6 +51,7 @@ export class Quiz {
     else this.questions = null; // those of another run
     if (this.entering) this.enter(this.mode);
     this.changed();
+    if (this.questions && this.later !== null) this.stage.go(this.later);
   }
 
   /** The questions that are still open, in order. */
@@ -80,8 +82,9 @@ export class Quiz {
     if (this.asking && !this.stage.presenter.on && active !== this.stage.range && this.stage.frame.contains(active)) this.focus();
   }
 
-  /** A move ended at an open question: in front of a class the next press shows the answer. */
-  insist() {
+  /** A move to step k ended at an open question: in front of a class the next press shows the answer. */
+  insist(k) {
+    if (!this.questions) this.later = k;
     if (this.stage.presenter.on && this.asking && !this.focused) return this.showMe();
     if (this.reviewing) return this.proceed();
     if (this.asking) {
@@ -246,11 +249,11 @@ export class Quiz {
   }
 
   showNothing(next) {
-    this.fields("none");
     if (!this.questions) {
       this.question.textContent = "The questions are on their way from the kernel.";
       this.buttons({});
     } else if (this.playing) {
+      this.fields("none");
       this.buttons({});
       return;
     } else if (next) {
@@ -263,6 +266,7 @@ export class Quiz {
       this.buttons({ next: true });
       this.label("Once more");
     }
+    this.fields("none");
     this.tell("");
     this.say(this.question.textContent);
   }

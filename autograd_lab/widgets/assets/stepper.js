@@ -205,6 +205,7 @@ class Stage {
   go(k) {
     this.wanted = this.film.coming && k > this.film.steps ? k : null;
     const wanted = clamp(k, 0, this.film.steps);
+    this.quiz.later = null;
     k = this.quiz.limit(wanted); // not over an open question
     if (k < wanted && this.playing) this.toggle();
     if (k !== this.k) {
@@ -214,7 +215,7 @@ class Stage {
       this.quiz.arrive();
     } else if (k < wanted) {
       this.range.value = k; // it has been dragged over the question
-      this.quiz.insist();
+      this.quiz.insist(wanted);
     }
   }
 

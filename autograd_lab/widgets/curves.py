@@ -1,9 +1,13 @@
-"""The curves of a training loop: the loss and the gradients of each layer, one point for each backward pass of a trace.
+"""The curves of a training loop: the loss and the gradients of each layer, one point for each time that its backward pass runs.
+
+The passes of a loop begin at one place in the code. A program may have others beside them: of a second loss, or of `autograd.grad`
+for a penalty. They are no points of the curve: what they do to gradients counts for the point before them.
 
 steps    the step at which each pass begins
+name     of the tensor that all of these passes start from; "loss" if it has none, or several
 loss     the number that the pass starts from, null if it is no single number
-grads    {layer: [the norm of its gradients after the pass: the square root of the sum of all squares (2-norm) over the parameters that
-         the pass reached; null if it reached none, or if they are not finite, ...]}
+grads    {layer: [the norm of its gradients when the next pass begins: the square root of the sum of all squares (2-norm) over the
+         parameters that were reached; null if none was, or if they are not finite, ...]}
 turns    the steps at which the iterations of the outermost loop begin
 """
 
@@ -20,27 +24,22 @@ _MOST_LAYERS = 8
 
 
 def curves(trace: Trace) -> Record | None:
-    """The curves, or None if fewer than two passes ran."""
-    steps: list[int] = []
-    losses: list[float | None] = []
+    """The curves, or None if no place in the code began two passes."""
+    passes = _passes(trace)
+    if len(passes) < 2:
+        return None
+    begins = {k: i for i, k in enumerate(passes)}
     found: dict[str, list[float | None]] = {}
     norms: dict[
         str, dict[int, float | None]
-    ] = {}  # of the pass that runs: layer -> {parameter: the norm of its gradient}
+    ] = {}  # since the last point: layer -> {parameter: the norm of its gradient}
     first: dict[str, int] = {}  # the first of a layer's parameters
-    depth = 0
+    at = -1
     for k, e in enumerate(trace.events, 1):
-        if e["k"] == "backward":
-            depth += 1
-            if depth == 1:
-                steps.append(k)
-                losses.append(_loss(trace, e))
-                norms.clear()
-                for sizes in found.values():
-                    sizes.append(None)
-        elif e["k"] in ("done", "error"):
-            depth = max(depth - 1, 0)
-        elif e["k"] == "accumulate" and steps:
+        if k in begins:
+            at = begins[k]
+            norms.clear()
+        elif e["k"] == "accumulate" and at >= 0:
             layer = _layer(trace.tensors[e["t"]]["name"])
             if not layer:
                 continue
@@ -48,13 +47,33 @@ def curves(trace: Trace) -> Record | None:
             norms.setdefault(layer, {})[e["t"]] = _norm(trace, e["new"])
             parts = [norm for norm in norms[layer].values() if norm is not None]
             whole = len(parts) == len(norms[layer])
-            found.setdefault(layer, [None] * len(steps))[-1] = _finite(math.hypot(*parts)) if whole else None
-    if len(steps) < 2:
-        return None
+            line = found.setdefault(layer, [None] * len(passes))
+            line[at] = _finite(math.hypot(*parts)) if whole else None
     layers = dict(
         sorted(list(found.items())[:_MOST_LAYERS], key=lambda one: first[one[0]])
     )  # as they were made: a pass meets the last one first
-    return {"steps": steps, "loss": losses, "grads": layers}
+    roots = {_root(trace, e).get("name", "") for e in passes.values()}
+    name = roots.pop() if len(roots) == 1 else ""
+    losses = [_loss(trace, e) for e in passes.values()]
+    return {"steps": list(passes), "name": name or "loss", "loss": losses, "grads": layers}
+
+
+def _passes(trace: Trace) -> dict[int, Record]:
+    """The passes that one place in the code began, by the step at which they begin: those that fill most `.grad`, then the most."""
+    begun: dict[Any, dict[int, Record]] = {}
+    filled: dict[Any, int] = {}
+    open_: list[Any] = []
+    for k, e in enumerate(trace.events, 1):
+        if e["k"] == "backward":
+            place = tuple(e["src"] or ())
+            if not open_:
+                begun.setdefault(place, {})[k] = e
+            open_.append(place)
+        elif e["k"] in ("done", "error") and open_:
+            open_.pop()
+        elif e["k"] == "accumulate" and open_:
+            filled[open_[0]] = filled.get(open_[0], 0) + 1
+    return max(begun.items(), key=lambda one: (filled.get(one[0], 0), len(one[1])), default=(None, {}))[1]
 
 
 def trained(trace: Trace) -> tuple[set[str], dict[int, str]]:
@@ -85,12 +104,15 @@ def turns(trace: Trace) -> list[int]:
     return list(begun.values())
 
 
+def _root(trace: Trace, e: Record) -> Record:
+    """The tensor that a pass starts from; {} if it is older than the recording, or one of several."""
+    outputs = trace.nodes[e["roots"][0]]["outputs"] if len(e["roots"]) == 1 else None
+    return trace.tensors[outputs[0]] if outputs else {}
+
+
 def _loss(trace: Trace, e: Record) -> float | None:
-    if len(e["roots"]) != 1:
-        return None
-    outputs = trace.nodes[e["roots"][0]]["outputs"]
-    value = rules.scalar(trace.values[trace.tensors[outputs[0]]["value"]]) if outputs else None
-    return _finite(value)
+    root = _root(trace, e)
+    return _finite(rules.scalar(trace.values[root["value"]])) if root else None
 
 
 def _layer(name: str) -> str:

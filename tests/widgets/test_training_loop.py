@@ -199,20 +199,23 @@ def test_the_curves_of_unusual_passes():
     def fail(g):
         raise ValueError("no")
 
+    def begin(*roots):
+        torch.autograd.backward(roots)  # one place in the code, as in a loop
+
     with lab.record(names={**ws, "big": big}) as trace:
-        (big * down).sum().backward()
-        torch.autograd.backward([ws["w0"] * 3, ws["w1"] * 4])
-        (ws["w2"] * float("nan")).backward()
+        begin((big * down).sum())
+        begin(ws["w0"] * 3, ws["w1"] * 4)
+        begin(ws["w2"] * float("nan"))
         y = ws["w3"] * 1
         y.register_hook(nested)
-        (y * 7).backward()
+        begin(y * 7)
         for w in list(ws.values())[4:]:
-            (w * 2).backward()
+            begin(w * 2)
         z = ws["w3"] * 1
         z.register_hook(fail)
         with pytest.raises(ValueError, match="no"):
-            z.backward()
-        (ws["w3"] * 6).backward()
+            begin(z)
+        begin(ws["w3"] * 6)
     curves = lab.step(trace).film["curves"]
     assert curves["loss"] == [94, None, None, 28, 10, 12, 14, 16, 18, 4, 24]
     assert sorted(curves["grads"]) == ["big", *list(ws)[:7]]

@@ -12,9 +12,9 @@ export class Curves {
     this.stage = stage;
     this.data = stage.film.curves;
     this.marks = [];
-    const { loss, grads } = this.data, layers = Object.entries(grads);
+    const { name, loss, grads } = this.data, layers = Object.entries(grads);
     this.root = h("div", { class: "agl-curves", role: "group", "aria-label": "Curves of the training loop" },
-      ...(loss.filter((x) => x !== null).length > 1 ? [this.plot("loss", [["loss", loss]])] : []),
+      ...(loss.filter((x) => x !== null).length > 1 ? [this.plot(name, [[name, loss]])] : []),
       ...(layers.length ? [this.plot("\u2016grad\u2016 of each layer, log scale", layers, Math.log10, "The norm of each layer's gradients after each pass: the square root of the sum of the squares of all elements")] : []));
   }
 

@@ -381,6 +381,16 @@ class Builder:
         t = self._tensor(out, data, target, True, out.requires_grad)
         self._event("const", src, op="tensor", **{"in": ins}, t=[t], why="copy")
 
+    def assigned(self, name, bound, others) -> None:
+        """A statement that assigns to `name` is over: it is bound to `bound`, and to none of the others that were made in it."""
+        for t in others:
+            i = self.tensor_ids.get(id(t))
+            if i is not None and self.tensors[i]["name"] == name != self.names.get(id(t)):
+                self.tensors[i]["name"] = ""
+        i = self.tensor_ids.get(id(bound))
+        if i is not None:
+            self.tensors[i]["name"] = self.tensors[i]["name"] or name
+
     def read(self, t, data, how, place) -> None:
         src, _ = self._where(place)
         self._event("read", src, t=self._operand(t, src), how=how, v=self._value(data))

@@ -35,6 +35,23 @@ class Places:
         return found
 
 
+def variable_of(code: CodeType, instruction: int) -> str:
+    """The variable that the value of an instruction is assigned to, or ''; worked out once for a code object."""
+    known = _VARIABLES.get(id(code))
+    if known is None:
+        forget = partial(_VARIABLES.pop, id(code))
+        known = _VARIABLES[id(code)] = weakref.ref(code, forget), list(code.co_positions()), {}
+    _, positions, names = known
+    name = names.get(instruction)
+    if name is None:
+        name = names[instruction] = _line_of(code, *positions[instruction // 2])[1]
+    return name
+
+
+# {id of a code object: (a weak reference to it, where its instructions are, what `variable_of` returned)}
+_VARIABLES: dict[int, tuple[Any, list[Any], dict[int, str]]] = {}
+
+
 def _line_of(
     code: CodeType, line: int | None, end_line: int | None, column: int | None, end_column: int | None
 ) -> tuple[int, str]:
@@ -96,17 +113,10 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
     found: dict[int, list[tuple[str, ast.expr]]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            if not (isinstance(node.value, ast.Call) and getattr(node.value.func, "id", "") in _COMPARING):
-                found.setdefault(node.value.lineno, []).append((node.targets[0].id, node.value))
+            found.setdefault(node.value.lineno, []).append((node.targets[0].id, node.value))
         elif isinstance(node, ast.NamedExpr):
             found.setdefault(node.value.lineno, []).append((node.target.id, node.value))
     return found
-
-
-#: Python's functions that run operations, and return something else than the result of the last one.
-_COMPARING = {
-    "all", "any", "bool", "dict", "filter", "float", "int", "list", "max", "min", "next", "set", "sorted", "tuple",
-}  # fmt: skip
 
 
 def loop_variables(frame: FrameType) -> tuple[Collection[str], Collection[str]]:

@@ -29,6 +29,7 @@ from ..torchlike.autograd.modes import THREAD, WATCHERS
 from ..torchlike.autograd.node import AccumulateGrad
 from ..torchlike.autograd.variable import INFERENCE, Variable
 from ..torchlike.autograd.watch import Watch
+from .assigned import Assigned
 from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
@@ -137,7 +138,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "entered", "failed", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "recomputed", "released"}  # fmt: skip
+_SILENT = {"asked", "assigned", "entered", "failed", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "recomputed", "released"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -317,6 +318,7 @@ class Recorder(Watch):
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
         self.remakes: list[Any] = []  # leaves made from other tensors' numbers; kept until they are met
         self.hooks = Hooked(lambda note: self.notes.append(note))
+        self.assigned = Assigned(lambda note: self.notes.append(note))
         self._lists: dict[str, Any] | None = None
         self._owners: dict[int, Any] = {}  # id of a `.grad` -> weak reference to its tensor
         self._numbers: dict[
@@ -348,6 +350,7 @@ class Recorder(Watch):
                 for t in outputs:
                     met[id(t)] = t
                 copies, wanted = [snapshot(t._data) for t in outputs], [t.requires_grad for t in outputs]
+            self.assigned.made(frame, call, outputs)
             if node is None:
                 saved = versions = None
                 if self.cut_off and not self.cut_off.isdisjoint(map(id, inputs)):
@@ -510,7 +513,7 @@ class Recorder(Watch):
     @guarded
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
-        frame = _user_frame()
+        frame, call = _user_call()
         if frame is not self.frame:
             self._moved(frame)
         self._meet((source,), frame)
@@ -521,17 +524,19 @@ class Recorder(Watch):
         if owner is not None:
             self.aliases[id(out)] = owner
         self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
+        self.assigned.made(frame, call, (out,))
 
     @guarded
     def copied(self, data, out) -> None:
         """`out` was made from Python data; of tensors in it, only the numbers were used."""
         sources = _tensors_in(data)
         if sources:
-            frame = _user_frame()
+            frame, call = _user_call()
             self._meet(sources, frame)
             self.met[id(out)] = out
             self.cut_off.add(id(out))
             self.notes.append(("copied", sources, out, snapshot(out._data), _place(frame)))
+            self.assigned.made(frame, call, (out,))
 
     @guarded
     def read(self, t, how) -> None:
@@ -539,6 +544,7 @@ class Recorder(Watch):
         if how == "numpy":
             self.shared(t)
         frame = _user_frame()
+        self.assigned.moved_on(frame)
         if t.requires_grad:
             self._meet((t,), frame)
         if id(t) in self.met:
@@ -556,10 +562,11 @@ class Recorder(Watch):
         if how == "Parameter" and _is_copying(sys._getframe(1)):
             return  # the copy is an event, too
         if self._is_followed(source):
-            frame = _user_frame()
+            frame, call = _user_call()
             self._meet((source,), frame)
             self.remakes.append(out)  # it is met, and named, when it is used
             self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
+            self.assigned.made(frame, call, (out,))
 
     def _is_followed(self, source) -> bool:
         """Whether a user may expect a gradient to pass through `source`: it needs one, or was cut off from what needs one."""
@@ -621,6 +628,7 @@ class Recorder(Watch):
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
         frame = _user_frame()
+        self.assigned.moved_on(frame)
         if len(self.nameless) > self.sought:
             self._name_parts(frame)
         parts = [
@@ -918,6 +926,7 @@ class Recorder(Watch):
             self._look(self.shared_memory.all(), frame, last=True)
         if error is not None:
             self._meet_operands_of(error)
+        self.assigned.end()
         self.running = False
         self.call = self.base = self.frame = None
         del self.hooks
@@ -1041,6 +1050,7 @@ class Recorder(Watch):
         """The trace so far of a running recording, and the numbers of its tensors by id."""
         if self.memory:
             self._look(self.shared_memory.all(), frame)
+        self.assigned.moved_on(frame)
         self.find_names(*_namespaces(frame))
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids

@@ -425,6 +425,7 @@ class TorchRecorder(Recorder):
         else:
             for t in results:
                 self.met[id(t)] = t
+            self.assigned.made(user, self.call, results)
             off: Any = "" if self.recorded else "no_grad"
             if torch.is_inference_mode_enabled():
                 off = "inference_mode"
@@ -637,6 +638,7 @@ class TorchRecorder(Recorder):
             if owner is not None:
                 self.aliases[id(result)] = owner
             self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
+            self.assigned.made(*_user_call(sys._getframe(1)), (result,))
         elif func == torch.Tensor.data.__set__:
             self._meet(args[:2], frame)
             self.shared_memory.moved(t)
@@ -651,6 +653,7 @@ class TorchRecorder(Recorder):
             self.met[id(out)] = out
             self.cut_off.add(id(out))
             self.notes.append(("copied", sources, out, encode_tensor(out), _place(frame)))
+            self.assigned.made(*_user_call(sys._getframe(1)), (out,))
 
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
@@ -901,6 +904,7 @@ class TorchRecorder(Recorder):
                 self._meet((source,), frame)
                 self.remakes.append(out)
                 self.notes.append(("detached", source, out, encode_tensor(out), how, _place(frame)))
+                self.assigned.made(*_user_call(sys._getframe(1)), (out,))
 
     def _array_of(self, t) -> Any:  # type: ignore[override]
         """The bytes of the memory of `t`, if NumPy shares it."""

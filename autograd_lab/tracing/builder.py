@@ -43,9 +43,15 @@ MADE_INSIDE = "a tensor made in its forward"  # saved by a custom Function, and 
 class Builder:
     """Replays the notes of one recording in order; one method for each kind of note."""
 
-    def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
+    def __init__(
+        self,
+        names: dict[int, str],
+        grads: dict[int, tuple[Any, Any]] | None = None,
+        returned: dict[int, tuple[Any, Any]] | None = None,
+    ):
         self.names = names  # id of a tensor -> its name
         self.grads = grads or {}  # id of a `.grad` -> (it, the tensor whose gradient it is)
+        self.returned = returned or {}  # the same for what `autograd.grad` returned
         self.tensor_ids: dict[int, int] = {}
         self.node_ids: dict[int, int] = {}
         self.tensors: list[Record] = []
@@ -88,6 +94,7 @@ class Builder:
         self.grads_now: dict[int, int | None] = {}  # `.grad` of a leaf when it was last recorded
         self.faulty = ""  # the order of an intentionally wrong pass
         self.ran: set[int] = set()
+        self.last_done: Record = {}
         self.named: int | None = (
             None  # the tensor that the last operation named after the variable it was assigned to
         )
@@ -117,11 +124,11 @@ class Builder:
         for tensor_id, t in self.tensor_ids.items():
             if not self.tensors[t]["name"]:
                 self.tensors[t]["name"] = self.names.get(tensor_id, "")
-        for tensor_id, (_, leaf) in self.grads.items():
+        for tensor_id, (_, leaf) in (self.returned | self.grads).items():
             t, owner = self.tensor_ids.get(tensor_id), self.tensor_ids.get(id(leaf))
             if t is not None and owner is not None:
                 self.tensors[t]["grad_of"] = owner
-                if not self.tensors[t]["name"]:
+                if tensor_id in self.grads and not self.tensors[t]["name"] and self.tensors[owner]["name"]:
                     self.tensors[t]["name"] = f"{self.tensors[owner]['name']}.grad"
         sources = [
             {"name": source_name(file), "lines": _lines(file, self.spans[s])}
@@ -421,6 +428,7 @@ class Builder:
     def asked(self, outputs, inputs) -> None:
         ids = [None if part is None else [self.tensor_ids[id(t)] for t in part] for part in (outputs, inputs)]
         self.asked_for = {"of": ids[0], "inputs": ids[1]}
+        self.last_done = {}
 
     def pass_started(self, run, roots, deps, call, place) -> None:
         deps = dict(deps)  # the note itself may be replayed again
@@ -572,7 +580,13 @@ class Builder:
 
     def pass_done(self, run) -> None:
         self._event("done", None, p=self.passes[id(run)])
+        self.last_done = self.events[-1]
         self._leave_pass()
+
+    def granted(self, inputs, results) -> None:
+        """`autograd.grad` returns: its pass is the last one that was complete."""
+        ids = [None if t is None else self.tensor_ids.get(id(t)) for t in inputs]
+        self.last_done.update(returned=[self._value(g) for g in results], wrt=ids)
 
     def _leave_pass(self) -> None:
         """A pass is over: an outer one, if any, continues."""

@@ -76,6 +76,9 @@ class Narrator:
             tensor["name"] or detached.get(t) or (f"the result of {makers[t]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
+        for t, tensor in enumerate(trace.tensors):
+            if self.tensors[t] == "a tensor" and tensor.get("grad_of") is not None:
+                self.tensors[t] = f"the gradient of {self.tensors[tensor['grad_of']]}"
         self.versions = _versions(trace)
         self.made: dict[int | None, int] = {}  # the number of the event at which a node was made
         for k, event in enumerate(trace.events):
@@ -84,11 +87,12 @@ class Narrator:
         self._terms: dict[int, list[Term]] = {}
         self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
+        self.retaining: set[int] = set()  # the passes that wrote another `.grad`
         current: set[int] = set()  # of a pass whose beginning was not recorded
         self._asides: set[int] = (
             set()
         )  # ids of events: what hooks and Functions compute in a pass, which records nothing
-        passes, off = 0, False
+        passes, off, last = 0, False, 0
         for event in trace.events:
             if event["k"] in ("backward", "done"):
                 passes, off = max(passes + (1 if event["k"] == "backward" else -1), 0), False
@@ -100,6 +104,11 @@ class Narrator:
                 self._asides.add(id(event))
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
+                last = event["p"]
+            elif event["k"] == "done":
+                last = 0
+            elif event["k"] in ("retain", "grad"):
+                self.retaining.add(last)
             elif event["k"] == "accumulate":
                 current.add(event["t"])
 
@@ -132,6 +141,9 @@ class Narrator:
             return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", name or "This", value)
         if name and not is_number(tensor):
             return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
+        if not name and tensor.get("grad_of") is not None:
+            text = "{0}, which autograd.grad returned, comes in: {1}. It needs no gradient."
+            return (text, self._first(e["t"]), value)
         if tensor["shape"]:
             return ("A tensor without a name comes in: {0}. It needs no gradient.", value)
         return ("The constant {0} comes in: it needs no gradient.", value)
@@ -515,11 +527,23 @@ class Narrator:
     def _done(self, e: Record) -> Phrase:
         filled = len(self.filled.get(e["p"], ()))
         end = "The queue is empty: the backward pass is complete"
+        if e.get("returned"):
+            return self._returned(e, end)
         if not filled:
             return (end + ".",)
         if filled == 1:
             return (end + ", and 1 leaf has its .grad.",)
         return (end + ", and {0} leaves have their .grad.", str(filled))
+
+    def _returned(self, e: Record, end: str) -> Phrase:
+        """What the caller of `autograd.grad` gets."""
+        names = ["an input" if t is None else self._name(t) for t in e["wrt"]]
+        values = ["None" if v is None else self.described(v) for v in e["returned"]]
+        left = "" if self.filled.get(e["p"]) or e["p"] in self.retaining else ". It adds nothing to any .grad"
+        if len(names) == 1:
+            return (end + ". autograd.grad returns the gradient of {0}: {1}{2}.", *names, *values, left)
+        pairs = [f"{value} for {name}" for name, value in zip(names, values, strict=True)]
+        return (end + ". autograd.grad returns the gradients: {0}{1}.", _list(pairs), left)
 
     def _unrecorded(self, e: Record) -> Phrase:
         text = "A step is missing here: the recorder failed to write down {0} ({1}: {2}). Your program went on as if nobody recorded it."
@@ -543,8 +567,8 @@ class Narrator:
     def _first(self, t: int) -> str:
         """The same at the beginning of a sentence: variables keep their letters."""
         name = self._name(t)
-        of_the_code = self.trace.tensors[t]["name"] or name.endswith((*_CUT_OFF.values(),))
-        return name if of_the_code else name[:1].upper() + name[1:]
+        described = not self.trace.tensors[t]["name"] and name.startswith(("the ", "a "))
+        return name[:1].upper() + name[1:] if described else name
 
     def _made(self, t: int) -> str:
         name = self.trace.tensors[t]["name"]

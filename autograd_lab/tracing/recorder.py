@@ -138,7 +138,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "assigned", "entered", "failed", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "recomputed", "released"}  # fmt: skip
+_SILENT = {"asked", "assigned", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "recomputed", "released"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -296,6 +296,7 @@ class Recorder(Watch):
         self.grads: dict[
             int, tuple[Any, Any]
         ] = {}  # id of a `.grad` -> (it, its tensor); kept for the same reason
+        self.returned: dict[int, tuple[Any, Any]] = {}  # the same for what `autograd.grad` returned
         self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it is
         self.failure: BaseException | None = None
         self.call: FrameType | None = (
@@ -642,9 +643,12 @@ class Recorder(Watch):
     @guarded
     def granted(self, inputs, results) -> None:
         """The result of `grad`."""
-        for t, g in zip(_as_tuple(inputs), results, strict=True):
-            if isinstance(g, Variable) and isinstance(t, Variable):  # an input may also be a GradientEdge
-                self.grads[id(g)] = g, t
+        inputs, results = _as_tuple(inputs), tuple(results)
+        for t, g in zip(inputs, results, strict=True):
+            if isinstance(g, self.tensor_type) and isinstance(t, self.tensor_type):  # or a GradientEdge
+                self.returned[id(g)] = g, t
+        tensors = [t if isinstance(t, self.tensor_type) else None for t in inputs]
+        self.notes.append(("granted", tensors, [None if g is None else self._numbers_of(g) for g in results]))
 
     @guarded
     def pass_started(self, run, roots, call) -> None:
@@ -989,15 +993,16 @@ class Recorder(Watch):
                 "the recording is still running: look at the trace after its `with lab.record()` block"
             )
         if self._lists is None:
-            builder = self.builder(self.given, self.grads)
+            builder = self.builder(self.given, self.grads, self.returned)
             builder.apart = self.apart
             with collector.paused():
                 self._lists = builder.build(self.notes)
-            met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
+            gradients = {**self.returned, **self.grads}
+            met = {**self.met, **{i: grad for i, (grad, _) in gradients.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
-            self.met, self.grads, self.nameless = {}, {}, []
+            self.met, self.grads, self.returned, self.nameless = {}, {}, {}, []
             self.shared_memory, self.remakes, self.arrays = Shared(self._array_of, self._address_of), [], {}
             self.memory = self.shared_memory.memory
         return self._lists
@@ -1015,7 +1020,9 @@ class Recorder(Watch):
         """The trace of the first `notes` notes, if there are many more and no trace has been built from them."""
         if self.running or self._lists is not None or len(self.notes) < 2 * notes:
             return None
-        return Trace(self.title, **self.builder(self.given, self.grads).build(self.notes[:notes]))
+        return Trace(
+            self.title, **self.builder(self.given, self.grads, self.returned).build(self.notes[:notes])
+        )
 
     def number_of(self, tensor) -> int | None:
         """The number of a tensor in the finished trace, if it was met."""
@@ -1052,7 +1059,7 @@ class Recorder(Watch):
             self._look(self.shared_memory.all(), frame)
         self.assigned.moved_on(frame)
         self.find_names(*_namespaces(frame))
-        builder = self.builder(self.given, self.grads)
+        builder = self.builder(self.given, self.grads, self.returned)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
 
 

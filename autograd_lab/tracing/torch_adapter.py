@@ -806,9 +806,8 @@ class TorchRecorder(Recorder):
             self.settle()
             with self.quietly("the end of a backward pass"):
                 started.finish(result)
-                for t, g in zip(inputs or (), result or (), strict=False):
-                    if isinstance(g, torch.Tensor):
-                        self.grads[id(g)] = g, t
+                if result:
+                    self.granted(inputs, result)
             return result
         except BaseException as error:
             self.settle()

@@ -75,8 +75,8 @@ class TorchHeld(Held):
 class TorchBuilder(Builder):
     """Replays the notes of one recording of PyTorch in order; values are encoded when they are noted."""
 
-    def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
-        super().__init__(names, grads)
+    def __init__(self, *tensors: Any):
+        super().__init__(*tensors)
         self.held = TorchHeld(self)
         self.kept: list[Any] = []
         self.rows: dict[int, Any] = {}  # id of a node -> the rows of its Jacobians

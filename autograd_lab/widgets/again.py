@@ -26,12 +26,10 @@ _ONE = {
     "inplace": ("v",), "read": ("v",), "grad": ("v",), "seed": ("v",), "deliver": ("v", "old", "sum"), "accumulate": ("old", "add", "new"),
     "retain": ("v",),
 }  # fmt: skip
-_SEVERAL = {"pop": ("g",), "hook": ("before", "after"), "vjp": ("in", "out")}
+_SEVERAL = {"pop": ("g",), "done": ("returned",), "hook": ("before", "after"), "vjp": ("in", "out")}
 _OF_TENSORS = ("value", "grad")
 #: Kinds of events whose sentences have no numbers of the program.
-_WITHOUT_VALUES = frozenset(
-    ("edge", "push", "pruned", "free", "mode", "idle", "counts", "backward", "done", "flag")
-)
+_WITHOUT_VALUES = frozenset(("edge", "push", "pruned", "free", "mode", "idle", "counts", "backward", "flag"))
 _OF_NODES = ("seq", "jacobian")  # nothing of a film hangs on the one, the other is put in
 
 

@@ -277,7 +277,7 @@ export class Panels {
     else if (t >= 0) html = this.tensorText(t);
     else if (k === 0) {
       html = this.head("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
+    } else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "What is in each <code>.grad</code> now: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
     if (sum && !what) {
       const [to, old, v, total] = sum, cards = [old, v, total].map((x) => card(film, "", x));

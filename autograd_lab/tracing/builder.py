@@ -105,7 +105,10 @@ class Builder:
 
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
-        for kind, *note in notes:
+        silent = _own_modes(notes)
+        for number, (kind, *note) in enumerate(notes):
+            if number in silent:
+                continue
             try:
                 getattr(self, kind)(*note)
             except Exception as error:
@@ -353,9 +356,12 @@ class Builder:
         self.writers.setdefault(id(target._box), set()).add(id(target))
         return before
 
-    def mode(self, on, place, name="", through="") -> None:
+    def mode(self, on, place, name="", through="", inside="") -> None:
         src = self._where(place)[0]
         self._event("mode", src, grad=on)
+        if inside:
+            self.events[-1]["inside"] = inside
+            through = "manager"
         if not on:
             by = through or ("with" if place is not None and is_in_with(*place) else "call")
             self.events[-1].update(how=name, by=by)
@@ -828,6 +834,25 @@ class Builder:
             self.seen_codes.add(id(code))  # the notes keep it alive
             self.spans.setdefault(source, set()).add(_span(code))
         return [source, line], target
+
+
+def _own_modes(notes: list[tuple[Any, ...]]) -> set[int]:
+    """The numbers of the notes of a mode that the library switches around mere writes, such as those that initialize a layer."""
+    found: set[int] = set()
+    off, place = -1, None
+    for number, note in enumerate(notes):
+        kind = note[0]
+        if kind == "mode":
+            if note[1] and off >= 0 and note[-1] and note[2] == place:
+                found |= {off, number}
+            off, place = (number, note[2]) if not note[1] and note[-1] else (-1, None)
+        elif off >= 0 and kind not in _UNRECORDED and not (kind == "written" and note[11] == place):
+            off = -1
+    return found
+
+
+_UNRECORDED = frozenset(("assigned", "grad_set", "hook_added", "hook_removed", "met", "moved"))
+"""Notes of what is the same whether recording is on or off."""
 
 
 class Lent:

@@ -256,6 +256,14 @@ class Narrator:
         )
 
     def _mode(self, e: Record) -> Phrase:
+        if e.get("inside"):
+            switches = "{0} switches recording on again" if e["grad"] else "{0} switches recording off"
+            then = (
+                ": operations make nodes."
+                if e["grad"]
+                else " for its work: operations run, but make no nodes."
+            )
+            return (switches + then, e["inside"])
         if e["grad"]:
             return ("Recording is on again: operations make nodes.",)
         return ("Recording is off: operations run, but make no nodes.",)

@@ -506,8 +506,10 @@ class Recorder(Watch):
         """Recording of the graph was switched on or off."""
         self.off = not on
         try:
-            by = () if on else switch(sys._getframe(1), _IS_OURS.__getitem__)
-            self.notes.append(("mode", on, _place(_user_frame()), *by))
+            frame = sys._getframe(1)
+            by = ("", "") if on else switch(frame, _IS_OURS.__getitem__)
+            inside = switching(frame, _IS_OURS.__getitem__)
+            self.notes.append(("mode", on, _place(_user_frame()), *by, inside))
         except Exception as error:
             self.missed("mode", error)
 
@@ -1108,6 +1110,7 @@ def _arrays_in(frame) -> dict[int, np.ndarray]:
 
 _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
 _MODES = "modes.py", "grad_mode.py"  # the files that define them
+_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py")
 _DECORATED = {
     "call",
     "generate",
@@ -1134,6 +1137,23 @@ def switch(frame, is_ours) -> tuple[str, str]:
         or (frame.f_back is not None and frame.f_back.f_code.co_filename == contextlib.__file__)
     )
     return name, through or ("manager" if managed else "")
+
+
+def switching(frame, is_ours) -> str:
+    """The library's function that switches a mode for its own work, as its caller knows it; "" if the user's line does."""
+    found = name = ""
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        code, here = frame.f_code, frame.f_locals
+        if not code.co_filename.endswith(_SWITCHING) and code.co_name != "switched":
+            own = "self" in here
+            # PyTorch wraps a function that it calls "func"
+            name = code.co_name if "func" not in here else getattr(here["func"], "__name__", "_")
+            if own and name in ("__init__", "__call__", "_call_impl", "_wrapped_call_impl", "forward"):
+                found = type(here["self"]).__name__
+            elif not name.startswith("_") and name not in _DECORATED:
+                found = f"{type(here['self']).__name__}.{name}" if own else name
+        frame = frame.f_back
+    return found or name.strip("_")
 
 
 def on_ctx(node, kind) -> list[tuple[str, Any]]:

@@ -49,7 +49,7 @@ from ..torchlike.autograd import collector
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
 from .hooked import Polled
-from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, switch
+from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, switch, switching
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -677,8 +677,9 @@ class TorchRecorder(Recorder):
             self._enter_function(frame)
             if on != self.grad:
                 self.grad, self.off = on, not on
-                by = () if on else switch(frame, lambda file: file.startswith(_OURS))
-                self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
+                by = ("", "") if on else switch(frame, lambda file: file.startswith(_OURS))
+                inside = switching(frame, lambda file: file.startswith(_OURS))
+                self.notes.append(("mode", on, _place(_user_frame(frame)), *by, inside))
 
     def _same_instruction(self, frame, args) -> bool:
         """Whether this comes from the same Python call as the previous operation, and uses its result."""

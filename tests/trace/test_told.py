@@ -66,11 +66,14 @@ class Counted(Builder):
     def build(self, notes):
         type(self).note_of = self.note_of = []
 
-        def counted():
-            for self.note, note in enumerate(notes):
-                yield note
+        outer = self
 
-        return super().build(counted())
+        class Numbered(list):
+            def __iter__(self):
+                for outer.note, note in enumerate(notes):
+                    yield note
+
+        return super().build(Numbered(notes))
 
     def _event(self, kind, src, **fields):
         super()._event(kind, src, **fields)

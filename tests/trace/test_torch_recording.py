@@ -33,8 +33,6 @@ DIFFERENCES = {
         Only("real", "edge", "TanhBackward0", line="tanh", after=1),
     ],
     "training": [
-        Only("real", "mode", "False", times=2, line="optimizer.step()"),
-        Only("real", "mode", "True", times=2, line="optimizer.step()"),
         Field("inplace", "SGD", "op", "SGD", "add_"),
     ],
 }

@@ -439,13 +439,20 @@ def part_in(frame: FrameType, value: Any) -> str:
     for scope in (frame.f_locals, frame.f_globals):
         for name, held in dict(scope).items():
             if not name.startswith(_PRIVATE):
-                places = [(name, held)]
-                if type(held).__module__ == "__main__" and hasattr(held, "__dict__"):
-                    places += [(f"{name}.{key}", part) for key, part in list(vars(held).items())]
-                for place in (*places[1:], *(found for own in places for found in parts_of(*own))):
-                    if place[1] is value:
-                        return place[0]
+                for inner, part in all_parts_of(name, held):
+                    if part is value:
+                        return inner
     return ""
+
+
+def all_parts_of(name: str, held: Any) -> Iterator[tuple[str, Any]]:
+    """The same as `parts_of`, and what an object of a class of the program's own holds."""
+    yield from parts_of(name, held)
+    if type(held).__module__ == "__main__" and not hasattr(held, "named_parameters"):
+        for key, part in list(getattr(held, "__dict__", {}).items()):
+            inner = key if name == "self" else f"{name}.{key}"
+            yield inner, part
+            yield from parts_of(inner, part)
 
 
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:

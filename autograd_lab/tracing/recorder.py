@@ -34,7 +34,7 @@ from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
-from .names import Names, loop_variables, parts_of
+from .names import Names, all_parts_of, loop_variables
 from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -934,6 +934,10 @@ class Recorder(Watch):
             self._meet_operands_of(error)
         self.assigned.end()
         self.running = False
+        stopped = _frames_of(error, self.internal)
+        calls = [
+            one for one, _ in self.frames.values() if not one.f_code.co_filename.startswith(self.internal)
+        ]
         self.call = self.base = self.frame = None
         del self.hooks
         self.frames.clear()
@@ -943,25 +947,35 @@ class Recorder(Watch):
             self.notes.append(
                 ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
             )
-        self.find_names(*_namespaces(frame))
-        self._name_parts(frame)
+        self.find_names(*_namespaces(frame), *(pair for one in stopped for pair in _namespaces(one)))
+        self._name_parts(frame, *stopped, *calls)
 
-    def _name_parts(self, frame) -> None:
-        """Name the parameters that were met before anything held them: a module initializes its own before it has a name."""
+    def _name_parts(self, *frames) -> None:
+        """Name the parameters that were met before anything held them: a module initializes its own before it has a name.
+
+        What a call holds is looked at even if the call has ended. The longest name in a `self` is taken if no other variable has one.
+        """
         nameless = {id(t) for t in self.nameless if id(t) not in self.given}
-        if not nameless or frame is None:
-            return
-        found = set()
-        for scope in (
-            (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
-        ):
-            for name, held in dict(scope).items():
-                if not name.startswith(("_", "@")):
-                    for inner, t in parts_of(name, held):
-                        if id(t) in nameless:
-                            found.add(id(t))
-                            self.given.setdefault(id(t), inner)
-        self.nameless = [t for t in self.nameless if id(t) in nameless - found]
+        rounds: list[list[tuple[str, Any]]] = [[], [], []]
+        for frame in frames if nameless else ():
+            if frame is not None:
+                for scope, passing in _namespaces(frame):
+                    for name, held in dict(scope).items():
+                        if not name.startswith(("_", "@")):
+                            rounds[1 if name == "self" else 2 if name in passing else 0].append((name, held))
+        for variables in rounds:
+            seen: set[int] = set()  # many calls have the same globals, and modules
+            found: dict[int, str] = {}
+            for name, held in variables:
+                if nameless and id(held) not in seen:
+                    seen.add(id(held))
+                    for inner, t in all_parts_of(name, held):
+                        known = found.get(id(t), "")
+                        if id(t) in nameless and (not known or (name == "self" and len(inner) > len(known))):
+                            found[id(t)] = inner
+            nameless -= found.keys()
+            self.given.update(found)
+        self.nameless = [t for t in self.nameless if id(t) in nameless]
         self.sought = len(self.nameless)
 
     def _meet_operands_of(self, error) -> None:
@@ -1200,6 +1214,16 @@ def _place_of(error, internal):
             place = code, here.tb_lasti
         here = here.tb_next
     return place
+
+
+def _frames_of(error, internal) -> list[FrameType]:
+    """The calls of user code that an exception passed through, from the outermost on."""
+    found, here = [], None if error is None else error.__traceback__
+    while here is not None:
+        if not here.tb_frame.f_code.co_filename.startswith(internal):
+            found.append(here.tb_frame)
+        here = here.tb_next
+    return found
 
 
 def _as_tuple(tensors):

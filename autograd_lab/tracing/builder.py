@@ -95,6 +95,9 @@ class Builder:
         self.faulty = ""  # the order of an intentionally wrong pass
         self.ran: set[int] = set()
         self.last_done: Record = {}
+        self.seeds: dict[
+            int, tuple[Any, int]
+        ] = {}  # id of a gradient that a pass began with -> (it, the node)
         self.named: int | None = (
             None  # the tensor that the last operation named after the variable it was assigned to
         )
@@ -133,6 +136,9 @@ class Builder:
                 self.tensors[t]["grad_of"] = owner
                 if tensor_id in self.grads and not self.tensors[t]["name"] and self.tensors[owner]["name"]:
                     self.tensors[t]["name"] = f"{self.tensors[owner]['name']}.grad"
+        for tensor_id, (_, n) in self.seeds.items():
+            if tensor_id in self.tensor_ids:
+                self.tensors[self.tensor_ids[tensor_id]]["seed"] = n
         sources = [
             {"name": source_name(file), "lines": _lines(file, self.spans[s])}
             for file, s in self.source_ids.items()
@@ -463,8 +469,10 @@ class Builder:
         if library := getattr(run, "library", ""):  # see torch_pass.py
             self.events[-1]["library"] = library
         self.ran = set()
-        for (node, _), _g in roots:
+        for (node, _), g in roots:
             deps[node] -= 1  # the seed is not a message from another node
+            if g is not None:
+                self.seeds[id(g)] = g, self._known(node)
         reached = [n for n in deps if run.needed is None or n in run.needed]
         self.expected = {self._known(n): deps[n] for n in reached}
         self.arrived = {}
@@ -598,6 +606,12 @@ class Builder:
         """A pass is over: an outer one, if any, continues."""
         *around, self.called_at, self.recorded_there = self.outer.pop()
         self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = around
+
+    def part(self, t, of) -> None:
+        """A tensor without a name is a part of something that no variable holds."""
+        i = self.tensor_ids.get(id(t))
+        if i is not None:
+            self.tensors[i]["part"] = of
 
     def unrecorded(self, what, kind, message, place) -> None:
         """The recorder failed, here or when it took the note: nothing is known except that `what` ran."""

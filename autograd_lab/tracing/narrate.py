@@ -77,8 +77,12 @@ class Narrator:
             for t, tensor in enumerate(trace.tensors)
         ]
         for t, tensor in enumerate(trace.tensors):
-            if self.tensors[t] == "a tensor" and tensor.get("grad_of") is not None:
+            if self.tensors[t] == "a tensor" and tensor.get("part"):
+                self.tensors[t] = tensor["part"]
+            elif self.tensors[t] == "a tensor" and tensor.get("grad_of") is not None:
                 self.tensors[t] = f"the gradient of {self.tensors[tensor['grad_of']]}"
+            elif self.tensors[t] == "a tensor" and tensor.get("seed") is not None:
+                self.tensors[t] = f"the seed of {self.nodes[tensor['seed']]}"
         self.versions = _versions(trace)
         self.made: dict[int | None, int] = {}  # the number of the event at which a node was made
         for k, event in enumerate(trace.events):
@@ -136,14 +140,18 @@ class Narrator:
         name, value = tensor["name"], self.described(tensor["value"])
         if tensor["requires_grad"] and not tensor["leaf"]:
             text = "{0} comes in with a history: it was computed before, and gradients go on from it. Its value: {1}."
-            return (text, name or "A tensor", value)
+            return (text, self._first(e["t"]), value)
         if tensor["requires_grad"]:
-            return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", name or "This", value)
-        if name and not is_number(tensor):
+            who = "This" if self.tensors[e["t"]] == "a tensor" else self._first(e["t"])
+            return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", who, value)
+        if (name and not is_number(tensor)) or (not name and tensor.get("part")):
+            name = name or self._first(e["t"])
             return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
         if not name and tensor.get("grad_of") is not None:
             text = "{0}, which autograd.grad returned, comes in: {1}. It needs no gradient."
             return (text, self._first(e["t"]), value)
+        if not name and tensor.get("seed") is not None:
+            return ("{0} comes in: {1}. It needs no gradient.", self._first(e["t"]), value)
         if tensor["shape"]:
             return ("A tensor without a name comes in: {0}. It needs no gradient.", value)
         return ("The constant {0} comes in: it needs no gradient.", value)
@@ -611,7 +619,11 @@ class Narrator:
         own = node["kind"] != "op" or node.get(
             "compiled"
         )  # named by the user's Function, or by the compiled code
-        return str(name) if own else self.tensors[t]
+        if own or self.tensors[t] != "a tensor":
+            return str(name) if own else self.tensors[t]
+        return next(
+            (what for rule, words, what in _OWN if rule in node["name"] and words == name), f"its {name}"
+        )
 
     def _saved(self, n: int, item: list) -> str:
         node = self.trace.nodes[n]
@@ -659,6 +671,16 @@ def _versions(trace: Trace) -> dict[tuple[int, int], list[tuple[int, int]]]:
                 found.setdefault((t, event["version"]), []).append((k, v))
     return found
 
+
+_OWN = [
+    ("WeightNorm", "result1", "the norms as its result1"),
+    ("Norm", "result1", "the mean as its result1"),
+    ("Norm", "result2", "1 / the standard deviation as its result2"),
+    ("MaxPool", "result1", "the places of the largest as its result1"),
+    ("", "self", "its input"),
+    ("", "other", "its other operand"),
+]
+"""(Part of a node's name, what PyTorch calls a value that it saves, words for it) where no variable has the value."""
 
 _CUT_OFF = {"detach": ".detach()", "data": ".data"}
 """What stands behind the name of a tensor in the name of one that was cut off from its history, by how."""

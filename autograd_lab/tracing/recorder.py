@@ -34,7 +34,7 @@ from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
-from .names import Names, all_parts_of, loop_variables
+from .names import Names, all_parts_of, loop_variables, parts_of
 from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -138,7 +138,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "assigned", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "recomputed", "released"}  # fmt: skip
+_SILENT = {"asked", "assigned", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "part", "recomputed", "released"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -315,6 +315,7 @@ class Recorder(Watch):
         self.shared_memory = Shared(self._array_of, self._address_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
         self.nameless: list[Any] = []  # leaves met before they had a name
+        self.unnamed: list[Any] = []  # other tensors without a name: buffers of modules, and parts of lists
         self.sought = 0  # how many of them have been searched in vain
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
         self.remakes: list[Any] = []  # leaves made from other tensors' numbers; kept until they are met
@@ -912,6 +913,8 @@ class Recorder(Watch):
                         self.nameless.append(t)
                     elif numbers and not t._data.ndim:
                         name = f"{t._data:g}"
+                    elif frame is not None and not is_gradient:
+                        self.unnamed.append(t)
             grad = None
             if meta is not None:
                 if meta.base is not None:
@@ -948,7 +951,14 @@ class Recorder(Watch):
                 ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
             )
         self.find_names(*_namespaces(frame), *(pair for one in stopped for pair in _namespaces(one)))
+        self.nameless += self.unnamed
         self._name_parts(frame, *stopped, *calls)
+        nameless = {id(t): t for t in self.nameless}
+        modules = {id(note[1]): note[1] for note in self.notes if nameless and note[0] == "entered"}
+        for module in modules.values():
+            for name, t in parts_of("self", module):
+                if nameless.pop(id(t), None) is not None:
+                    self.notes.append(("part", t, f"{name} of the {type(module).__name__} module"))
 
     def _name_parts(self, *frames) -> None:
         """Name the parameters that were met before anything held them: a module initializes its own before it has a name.
@@ -1018,7 +1028,7 @@ class Recorder(Watch):
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
-            self.met, self.grads, self.returned, self.nameless = {}, {}, {}, []
+            self.met, self.grads, self.returned, self.nameless, self.unnamed = {}, {}, {}, [], []
             self.shared_memory, self.remakes, self.arrays = Shared(self._array_of, self._address_of), [], {}
             self.memory = self.shared_memory.memory
         return self._lists

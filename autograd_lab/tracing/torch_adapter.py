@@ -863,6 +863,8 @@ class TorchRecorder(Recorder):
                 name = self.names.name(frame, t, deep=t.requires_grad)
             if not name and t.requires_grad and t.is_leaf:
                 self.nameless.append(t)
+            elif not name and fn is None and frame is not None and self._whose_gradient(t) is None:
+                self.unnamed.append(t)
             if t._base is not None and (not self.passes or id(t._base) in self.met):
                 self._meet((t._base,), frame)  # but the base of a gradient under way is not shown
             grad = gradient_of(t) if t.requires_grad and t.is_leaf else None

@@ -24,7 +24,7 @@ DIFFERENCES = {
         Field("node", "UnsafeViewBackward0", "params", ("shape",), ()),
     ],
     "hooks": [
-        Only("native", "leaf", "", line="grads[0] * 0.5"),
+        Only("native", "leaf", "grads[0]", line="grads[0] * 0.5"),
         Only("native", "leaf", "g", line="g * 2"),
     ],
     "checkpointed": [

@@ -1,0 +1,79 @@
+"""What no variable holds is told by what it is for: saved values by their role, seeds, buffers and the parameters of passing modules."""
+
+import re
+
+import pytest
+from each import each
+from library_calls import CALLS, recorded
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.tracing import narrate
+
+
+def sentences(trace, *kinds):
+    return [narrate(trace, k) for k, e in enumerate(trace.events, 1) if e["k"] in kinds]
+
+
+def check_saved(call):
+    trace, _ = recorded(
+        torch,
+        lab.record,
+        f"X = {call}\nX = X[0] if isinstance(X, tuple) else X\nX.sum().backward(create_graph=True)\n",
+    )
+    for text in sentences(trace, "node", "free"):
+        kept = re.split(r"which saves|it saved", text)[-1] if "save" in text else ""
+        assert "a tensor" not in kept, text
+
+
+def test_no_saved_value_is_just_a_tensor():
+    each(CALLS, check_saved)
+
+
+NORMS = {
+    "nn.LayerNorm(3)(x @ w)": ["the mean as its result1", "1 / the standard deviation as its result2"],
+    "nn.GroupNorm(1, 3)(x @ w)": ["the mean as its result1", "1 / the standard deviation as its result2"],
+    "nn.BatchNorm1d(3)(x @ w)": ["the mean as its result1", "1 / the standard deviation as its result2"],
+    "F.max_pool1d(w[None], 2)": ["the places of the largest as its result1"],
+    "torch._weight_norm(w, w[:, :1])": ["the norms as its result1"],
+    "F.cross_entropy(x @ w, torch.tensor([0, 1, 2, 0, 1]))": [
+        "its target (5 values from 0 to 2)",
+        "its total_weight = 5",
+    ],
+    "w * torch.tensor([1.0, 2.0, 3.0])": ["its other operand ([1, 2, 3])"],
+    "torch.tensor([1.0, 2.0, 3.0]) * w": ["its input ([1, 2, 3])"],
+}
+
+
+@pytest.mark.parametrize("call", NORMS)
+def test_what_a_node_computes_for_itself_has_words(call):
+    trace, _ = recorded(torch, lab.record, f"X = {call}\n")
+    text = " ".join(sentences(trace, "node"))
+    for words in NORMS[call]:
+        assert words in text
+
+
+def test_a_seed_is_called_so():
+    trace, _ = recorded(torch, lab.record, "X = w * w\nX.backward(torch.ones(3, 3), create_graph=True)\n")
+    assert [text for text in sentences(trace, "leaf") if text.startswith("The seed of MulBackward0")]
+
+
+@pytest.mark.parametrize(
+    ("program", "names"),
+    [
+        ("X = nn.BatchNorm1d(3)\nX(x)\n", {"X.running_mean", "X.running_var", "X.num_batches_tracked"}),
+        ("def f():\n    bn = nn.BatchNorm1d(3)\n    bn(x)\nf()\n", {"bn.running_mean", "bn.running_var"}),
+        (
+            "data = [x * 1, x[0]]\nX = [w[0] * torch.ones(3) for _ in data]\npair = [torch.ones(3)]\nw @ pair[0]\n",
+            {"pair[0]"},
+        ),
+    ],
+)
+def test_what_a_variable_holds_has_its_name(program, names):
+    trace, _ = recorded(torch, lab.record, program)
+    assert names <= {t["name"] for t in trace.tensors}
+
+
+def test_the_parameters_of_a_passing_module_are_called_by_it():
+    trace, _ = recorded(torch, lab.record, "nn.GRU(3, 3)(x)\n")
+    assert "weight_ih_l0 of the GRU module is a leaf tensor" in " ".join(sentences(trace, "leaf"))

@@ -12,6 +12,7 @@ import contextlib
 import math
 import operator
 import re
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -268,6 +269,10 @@ ORDERS: dict[str, Callable[..., Any]] = {
 """Functions of parameters."""
 
 
+WHOLE = {"start": 0, "end": sys.maxsize, "step": 1}
+"""What a slice has where the user gave nothing."""
+
+
 class _Simplifier(ast.NodeTransformer):
     def __init__(self, known: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]):
         self.known, self.shapes = known, shapes
@@ -353,6 +358,10 @@ class _Simplifier(ast.NodeTransformer):
             for k in keywords
             if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))
         ]
+        if name in ("slice", "slice_scatter"):  # x[1:] has neither end nor step
+            keywords = [
+                k for k in keywords if not is_constant(k.value) or _value(k.value) != WHOLE.get(k.arg or "")
+            ]
         return ast.Call(node.func, args, keywords)
 
 

@@ -73,15 +73,17 @@ class Narrator:
                 name = trace.tensors[event["from"]]["name"] + _CUT_OFF[event.get("how", "detach")]
                 detached.setdefault(event["t"], name)
         self.tensors = [
-            tensor["name"] or detached.get(t) or (f"the result of {makers[t]}" if t in makers else "a tensor")
+            tensor["name"]
+            or detached.get(t)
+            or (f"the result of {makers[t]}" if t in makers else _nameless(tensor))
             for t, tensor in enumerate(trace.tensors)
         ]
         for t, tensor in enumerate(trace.tensors):
-            if self.tensors[t] == "a tensor" and tensor.get("part"):
+            if self.tensors[t] in _NAMELESS and tensor.get("part"):
                 self.tensors[t] = tensor["part"]
-            elif self.tensors[t] == "a tensor" and tensor.get("grad_of") is not None:
+            elif self.tensors[t] in _NAMELESS and tensor.get("grad_of") is not None:
                 self.tensors[t] = f"the gradient of {self.tensors[tensor['grad_of']]}"
-            elif self.tensors[t] == "a tensor" and tensor.get("seed") is not None:
+            elif self.tensors[t] in _NAMELESS and tensor.get("seed") is not None:
                 self.tensors[t] = f"the seed of {self.nodes[tensor['seed']]}"
         self.versions = _versions(trace)
         self.made: dict[int | None, int] = {}  # the number of the event at which a node was made
@@ -142,7 +144,7 @@ class Narrator:
             text = "{0} comes in with a history: it was computed before, and gradients go on from it. Its value: {1}."
             return (text, self._first(e["t"]), value)
         if tensor["requires_grad"]:
-            who = "This" if self.tensors[e["t"]] == "a tensor" else self._first(e["t"])
+            who = "This" if self.tensors[e["t"]] in _NAMELESS else self._first(e["t"])
             return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", who, value)
         if (name and not is_number(tensor)) or (not name and tensor.get("part")):
             name = name or self._first(e["t"])
@@ -160,8 +162,9 @@ class Narrator:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
         op = as_in_code(node)
         if node["name"] in OF_MODULES:
-            text = "A module with hooks passes on what it is given: {0}. It makes the node {1}, on which they run."
-            return (text, _list([self._made(t) for t in e["t"][:3]]), name)
+            text = "{2} passes on what it is given: {0}. It makes the node {1}, on which its hooks run."
+            module = self._module(node)
+            return (text, _list([self._made(t) for t in e["t"][:3]]), name, module[0].upper() + module[1:])
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
         names = _list([self._saved(e["n"], item) for item in saved])
@@ -233,8 +236,8 @@ class Narrator:
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
         if e.get("op") == "data =":
-            text = "{0}.data is set: {0} is now {1}. Nobody counted it: its version is still {2}."
-            return (text, self._name(e["t"]), value, str(e["version"]))
+            text = "{0} is set: {1} is now {2}. Nobody counted it: its version is still {3}."
+            return (text, self._of("data", e["t"]), self._name(e["t"]), value, str(e["version"]))
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._first(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
@@ -282,17 +285,17 @@ class Narrator:
             "a NumPy array" if how == "numpy" else "Python numbers" if how == "tolist" else "a Python number"
         )
         return (
-            "{0}.{1}() hands out {2}. What is computed with that is not recorded.",
-            self._first(e["t"]),
-            how,
+            "{0} hands out {1}. What is computed with that is not recorded.",
+            self._of(f"{how}()", e["t"]),
             what,
         )
 
     def _flag(self, e: Record) -> Phrase:
         if e.get("how") == "retain_grad":
             return (
-                "{0} asks to keep its gradient: the next backward pass will fill {0}.grad.",
+                "{0} asks to keep its gradient: the next backward pass will fill {1}.",
                 self._first(e["t"]),
+                self._its("grad", e["t"]),
             )
         now = "requires a gradient" if e["requires_grad"] else "no longer requires a gradient"
         return (
@@ -303,20 +306,23 @@ class Narrator:
         )
 
     def _grad(self, e: Record) -> Phrase:
-        name = self._first(e["t"])
+        name = self._of("grad", e["t"])
         by = {"assigned": "was assigned", "zero_grad": "was reset by zero_grad"}
         how = by.get(e.get("how", ""), f"was changed by {e.get('how')}")
-        return ("{0}.grad {1}: it is now {2}.", name, how, self.described(e["v"]))
+        return ("{0} {1}: it is now {2}.", name, how, self.described(e["v"]))
 
     def _detach(self, e: Record) -> Phrase:
         if e.get("how") == "data":
-            source, name = self._name(e["from"]), self.trace.tensors[e["t"]]["name"]
-            text = "{0}.data hands out the numbers of {0}" + (" as {1}" if name else "")
-            return (text + ", without history and behind the engine's back.", source, name)
+            data, source = self._of("data", e["from"]), self._name(e["from"])
+            text, name = "{0} hands out the numbers of {1}", self.trace.tensors[e["t"]]["name"]
+            text += (" as {2}" if name else "") + ", without history and behind the engine's back."
+            return (text, data, source, name)
         if e.get("how") in ("Parameter", "deepcopy"):
             what = "a new leaf made of the numbers of" if e["how"] == "Parameter" else "a deep copy of"
             text = "{0} is {2} {1}. It has no history, so no gradient passes here."
-            return (text, self._name(e["t"]), self._name(e["from"]), what)
+            if self.tensors[e["t"]] in _NAMELESS:
+                text = "Here is {2} {1}, without a name. It has no history, so no gradient passes here."
+            return (text, self._first(e["t"]), self._name(e["from"]), what)
         source, name = self._first(e["from"]), self._first(e["t"])
         if name.endswith(".detach()"):
             return (
@@ -380,7 +386,8 @@ class Narrator:
         if (
             self.trace.nodes[e["n"]]["name"] in OF_MODULES
         ):  # user code need not have run: it may only note what came
-            lead = "At {1}, a module with hooks"
+            lead = "At {1}, {0}"
+            what = self._module(self.trace.nodes[e["n"]])
         before = _list([self.described(v) for v in e.get("before") or []])
         after = _list([self.described(v) for v in e.get("after") or []])
         if e["stage"] == "shared":
@@ -392,12 +399,12 @@ class Narrator:
             )
         name = self.hook_place(e)
         if e["stage"] == "post_accumulate" and e.get("after"):
+            t = self.trace.nodes[e["n"]]["tensor"]
+            its = "its .grad" if t is None else self._its("grad", t)
             if before == after:
-                text = (
-                    "A post-accumulate hook on {0} looks at {0}.grad, which is {1}, and leaves it as it is."
-                )
-                return (text, name, before)
-            return ("A post-accumulate hook on {0} changes {0}.grad from {1} to {2}.", name, before, after)
+                text = "A post-accumulate hook on {0} looks at {1}, which is {2}, and leaves it as it is."
+                return (text, name, its, before)
+            return ("A post-accumulate hook on {0} changes {1} from {2} to {3}.", name, its, before, after)
         if not e.get("after"):
             return (lead + " ran: there is no gradient it could change.", what, name)
         if before == after:
@@ -476,13 +483,14 @@ class Narrator:
         return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)
 
     def _deliver(self, e: Record) -> Phrase:
-        arrived = f"{e['arrived']} of {e['of']} messages are here"
+        be = "is" if e["arrived"] == 1 else "are"
+        arrived = f"{e['arrived']} of {e['of']} messages {be} here"
         if e["of"] == 1:
             arrived = "That is the only message it waits for"
         to, value, edge = self.nodes[e["to"]], self.described(e["v"]), str(e["i"])
         if e.get("late"):
             return (
-                "{0} comes along edge {1} to {2}, which has run already: this message is lost.",
+                "The message {0} comes along edge {1} to {2}, which has run already: this message is lost.",
                 value,
                 edge,
                 to,
@@ -494,12 +502,14 @@ class Narrator:
                 to,
                 arrived,
             )
-        go = "travels" if scalar(self.trace.values[e["v"]]) is not None else "travel"
-        text = f"{{0}} {go} along edge {{1}} to {{2}}"
+        single = scalar(self.trace.values[e["v"]]) is not None
+        text = (
+            "{0} travels along edge {1} to {2}" if single else "A message travels along edge {1} to {2}: {0}"
+        )
         if e.get("old") is None:
             return (text + ". {3}.", value, edge, to, arrived)
-        if go == "travel":
-            text += " and are added to what was already there: now {3}. {4}."
+        if not single:
+            text += ". It is added to what was already there: now {3}. {4}."
             return (text, value, edge, to, self.described(e["sum"]), arrived)
         text += " and is added to the {3} already there: {4}. {5}."
         return (text, value, edge, to, self.described(e["old"]), self.described(e["sum"]), arrived)
@@ -519,11 +529,11 @@ class Narrator:
         )
 
     def _accumulate(self, e: Record) -> Phrase:
-        name, added = self._name(e["t"]), self.described(e["add"])
+        name, added = self._of("grad", e["t"]), self.described(e["add"])
         if e["old"] is None:
-            return ("{0}.grad was None and is now {1}.", name, added)
+            return ("{0} was None and is now {1}.", name, added)
         return (
-            "{0}.grad was {1}; adding {2} makes it {3}.",
+            "{0} was {1}; adding {2} makes it {3}.",
             name,
             self.described(e["old"]),
             added,
@@ -531,8 +541,8 @@ class Narrator:
         )
 
     def _retain(self, e: Record) -> Phrase:
-        name, value = self._name(e["t"]), self.described(e["v"])
-        return ("{0} asked to retain its gradient: {0}.grad is now {1}.", name, value)
+        name, value = self._first(e["t"]), self.described(e["v"])
+        return ("{0} asked to retain its gradient: {1} is now {2}.", name, self._its("grad", e["t"]), value)
 
     def _error(self, e: Record) -> Phrase:
         where = f" in {self.nodes[e['n']]}" if e["n"] is not None else ""
@@ -586,6 +596,23 @@ class Narrator:
         described = not self.trace.tensors[t]["name"] and name.startswith(("the ", "a "))
         return name[:1].upper() + name[1:] if described else name
 
+    def _of(self, attribute: str, t: int) -> str:
+        """An attribute at the beginning of a sentence: "w.grad", or "The .grad of the result of MulBackward0"."""
+        name = self._name(t)
+        return f"{name}.{attribute}" if self._first(t) == name else f"The .{attribute} of {name}"
+
+    def _its(self, attribute: str, t: int) -> str:
+        """The same where the tensor has just been named."""
+        return self._of(attribute, t) if self._first(t) == self._name(t) else f"its .{attribute}"
+
+    def _module(self, node: Record) -> str:
+        """The module with hooks that made a node to run them on: the innermost group that it was made in."""
+        group = str(node.get("scope", "")).rpartition(" / ")[2].rpartition(" #")
+        path, _, kind = (group[0] or group[2]).rpartition(": ")
+        return (
+            f"the module {path} ({kind})" if path else f"the module {kind}" if kind else "a module with hooks"
+        )
+
     def _made(self, t: int) -> str:
         name = self.trace.tensors[t]["name"]
         return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
@@ -619,7 +646,7 @@ class Narrator:
         own = node["kind"] != "op" or node.get(
             "compiled"
         )  # named by the user's Function, or by the compiled code
-        if own or self.tensors[t] != "a tensor":
+        if own or self.tensors[t] not in _NAMELESS:
             return str(name) if own else self.tensors[t]
         return next(
             (what for rule, words, what in _OWN if rule in node["name"] and words == name), f"its {name}"
@@ -694,6 +721,14 @@ def as_in_code(node: Record) -> str:
     words = re.sub(r"Backward\w*$", "", node["name"])
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\dD)(?=[A-Z])|(?<=L1)(?=L)", "_", words).lower()
     return words if words.replace("_", "") == op else op
+
+
+_NAMELESS = ("a tensor", "a leaf without a name")
+
+
+def _nameless(tensor: Record) -> str:
+    """What a tensor is called of which nothing else is known."""
+    return _NAMELESS[tensor["leaf"] and tensor["requires_grad"]]
 
 
 def _used_up(node: Record) -> bool:

@@ -568,7 +568,8 @@ class Recorder(Watch):
         if self._is_followed(source):
             frame, call = _user_call()
             self._meet((source,), frame)
-            self.remakes.append(out)  # it is met, and named, when it is used
+            self.remakes.append(out)  # it is met, and perhaps named, when it is used
+            self.unnamed.append(out)
             self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
             self.assigned.made(frame, call, (out,))
 
@@ -958,7 +959,7 @@ class Recorder(Watch):
         for module in modules.values():
             for name, t in parts_of("self", module):
                 if nameless.pop(id(t), None) is not None:
-                    self.notes.append(("part", t, f"{name} of the {type(module).__name__} module"))
+                    self.notes.append(("part", t, f"the {name} of the {type(module).__name__} module"))
 
     def _name_parts(self, *frames) -> None:
         """Name the parameters that were met before anything held them: a module initializes its own before it has a name.

@@ -27,7 +27,9 @@ def check_line(call, form, torch=autograd_lab, record=lab.record):
         assert len(several) <= (0 if not isinstance(bound, torch.Tensor) else 3 if form == "loop" else 2)
         return
     for t, name in called.items():
-        held = eval(name, space)
+        held = eval(
+            re.sub(r"\.(\d+)", r"[\1]", name), space
+        )  # "X.0.weight" is PyTorch's name in a Sequential
         assert isinstance(held, torch.Tensor), f"{name} is {type(held).__name__}"
         # what was made of another tensor's numbers is met when it is used
         assert not trace.knows(held) or trace.number_of(held) == t, f"{name} is another tensor"

@@ -76,4 +76,4 @@ def test_what_a_variable_holds_has_its_name(program, names):
 
 def test_the_parameters_of_a_passing_module_are_called_by_it():
     trace, _ = recorded(torch, lab.record, "nn.GRU(3, 3)(x)\n")
-    assert "weight_ih_l0 of the GRU module is a leaf tensor" in " ".join(sentences(trace, "leaf"))
+    assert "The weight_ih_l0 of the GRU module is a leaf tensor" in " ".join(sentences(trace, "leaf"))

@@ -360,7 +360,7 @@ export class Graph {
     if (!node) return values.join("; ");
     const [status, arrived, of] = state === undefined ? ["not made yet", 0, 0] : this.film.states[state];
     if (this.census.masked && (status === "ready" || status === "waiting")) return [node.label, "not done yet", ...values].join(", ");
-    return [node.label, status === "waiting" && of > 1 ? `${arrived} of ${of} messages are here` : status, ...values].join(", ");
+    return [node.label, status === "waiting" && of > 1 ? `${arrived} of ${of} messages ${arrived === 1 ? "is" : "are"} here` : status, ...values].join(", ");
   }
 
   /** Open the groups around a unit, and close those opened this way before. */

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from .names import variable_of
+from .names import variables_of
 
 
 class Assigned:
@@ -51,10 +51,16 @@ class Assigned:
 
     def _close(self, known: tuple[FrameType, int, FrameType | None, list[Any]]) -> None:
         frame, at, _, made = known
-        if name := variable_of(frame.f_code, at):
-            here = frame.f_locals
+        whole, parts = variables_of(frame.f_code, at)
+        if not (whole or parts):
+            return
+        here = frame.f_locals
+        if whole:
+            bound = here[whole] if whole in here else frame.f_globals.get(whole)
+            if len(made) > 1 or made[0] is not bound:  # else the builder has given it the name
+                kept = next((t for t in made if t is bound), None)
+                self.note(("assigned", whole, kept, [t for t in made if t is not kept]))
+        for name in parts:
             bound = here[name] if name in here else frame.f_globals.get(name)
-            if len(made) == 1 and made[0] is bound:
-                return  # the builder has given it the name
-            kept = next((t for t in made if t is bound), None)
-            self.note(("assigned", name, kept, [t for t in made if t is not kept]))
+            if any(t is bound for t in made):
+                self.note(("assigned", name, bound, ()))

@@ -35,8 +35,11 @@ class Places:
         return found
 
 
-def variable_of(code: CodeType, instruction: int) -> str:
-    """The variable that the value of an instruction is assigned to, or ''; worked out once for a code object."""
+def variables_of(code: CodeType, instruction: int) -> tuple[str, tuple[str, ...]]:
+    """The variable that the value of an instruction is assigned to, or '', and others that its statement assigns.
+
+    `x = (x - g / h).detach().requires_grad_()` and `q, k = x.chunk(2)`: x, q and k are others. Worked out once for a code object.
+    """
     known = _VARIABLES.get(id(code))
     if known is None:
         forget = partial(_VARIABLES.pop, id(code))
@@ -44,12 +47,45 @@ def variable_of(code: CodeType, instruction: int) -> str:
     _, positions, names = known
     name = names.get(instruction)
     if name is None:
-        name = names[instruction] = _line_of(code, *positions[instruction // 2])[1]
+        line, end_line, column, end_column = positions[instruction // 2]
+        whole = _line_of(code, line, end_line, column, end_column)[1]
+        parts: tuple[str, ...] = ()
+        if line is not None and column is not None:
+            file = code.co_filename
+            for begin, end, targets in _statements(file, len(linecache.getlines(file))).get(line, ()):
+                if begin <= (line, column) and (end_line, end_column) <= end:
+                    parts = targets
+        name = names[instruction] = whole, tuple(x for x in parts if x != whole)
     return name
 
 
 # {id of a code object: (a weak reference to it, where its instructions are, what `variable_of` returned)}
-_VARIABLES: dict[int, tuple[Any, list[Any], dict[int, str]]] = {}
+_VARIABLES: dict[int, tuple[Any, list[Any], dict[int, tuple[str, tuple[str, ...]]]]] = {}
+
+
+@lru_cache(maxsize=100)
+def _statements(
+    file: str, _count: int
+) -> dict[int, list[tuple[tuple[int, int], tuple[int, int], tuple[str, ...]]]]:
+    """(begin, end, variables) of the statements that assign, for each of their lines."""
+    try:
+        tree = ast.parse("".join(python_only(linecache.getlines(file))))
+    except SyntaxError:
+        return {}
+    found: dict[int, list[Any]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [
+                x.id
+                for target in targets
+                for x in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
+                if isinstance(x, ast.Name)
+            ]
+            begin, end = _range(node)
+            for line in range(begin[0], end[0] + 1) if names else ():
+                found.setdefault(line, []).append((begin, end, tuple(names)))
+    return found
 
 
 def _line_of(

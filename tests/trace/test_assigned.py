@@ -14,6 +14,7 @@ FORMS = {
     "loop": "for turn in range(3):\n    X = {}\n",
     "rebound": "X = {}\nX = {}\n",
     "function": "def call():\n    X = {}\n    return X\nkept = call()\n",
+    "pair": "X, kept_too = {}, w * 2\n",
     "walrus": "kept = (X := {})\n",
 }
 
@@ -44,3 +45,24 @@ def test_nor_in_a_recording_of_pytorch():
     torch = pytest.importorskip("torch", reason="records real PyTorch", exc_type=ImportError)
     pytest.importorskip("torch.utils.checkpoint")
     each(CALLS, check_line, "line", torch, lab.record_torch)
+
+
+def test_each_turn_names_what_its_statements_assign():
+    def program(x):
+        total = torch.tensor(0.0)
+        for _ in range(3):
+            x = (x * 2).detach().requires_grad_()
+            a, b = (x * x).chunk(2)
+            (g,) = torch.autograd.grad((a * b).sum(), x, create_graph=True)
+            total = total + g.sum()
+            total += a.sum()
+            y: torch.Tensor = (b * 2).exp()
+        return y, total
+
+    torch = autograd_lab
+    with lab.record() as trace:
+        program(torch.tensor([1.0, 2.0], requires_grad=True))
+    names = [t["name"] for t in trace.tensors]
+    assert {name: names.count(name) for name in ("a", "b", "g", "y")} == dict.fromkeys("abgy", 3)
+    assert names.count("x") == 4
+    assert names.count("total") == 4  # 0, and what each turn makes of it: += writes in place

@@ -381,7 +381,7 @@ class Builder:
     def kept_on_ctx(self, node, kept) -> None:
         self.nodes[self._known(node)]["kept"] = [[name, self.tensor_ids[id(t)], v] for name, t, v in kept]
 
-    def detached(self, source, out, data, how, place) -> None:
+    def detached(self, source, out, data, how, place, inside="") -> None:
         src, target = self._where(place)
         s = self._operand(source, src)
         if how == "deepcopy":  # perhaps a part of a module, which then gets the assigned name
@@ -389,6 +389,8 @@ class Builder:
         t = self._tensor(out, data, target, True, how in REMADE and out.requires_grad)
         self.tensors[t].pop("shares", None)  # the event says it
         self._event("detach", src, t=t, **{"from": s}, how=how)
+        if inside:
+            self.events[-1]["inside"] = inside
         if how in ("data", "detach"):
             root, counted = self.sources_of.get(s, (s, True))
             self.sources_of[t] = root, counted and how == "detach"
@@ -591,6 +593,10 @@ class Builder:
         self.asked_for = {}
         if in_pass:
             self._leave_pass()
+
+    def caught(self) -> None:
+        """The program has gone on after the last error."""
+        next((e for e in reversed(self.events) if e["k"] == "error"), {})["caught"] = True
 
     def pass_done(self, run) -> None:
         self._event("done", None, p=self.passes[id(run)])

@@ -57,12 +57,18 @@ class Narrator:
         makers: dict[int, str] = {}
         detached: dict[int, str] = {}
         self._made_by: Counter[int] = Counter()  # nodes that hold a value of a tensor
-        for n, node in enumerate(trace.nodes):
+        for node in trace.nodes:
             self._made_by.update(node["outputs"])
-            for t in node["outputs"]:
-                makers.setdefault(t, self.nodes[n])  # not those that wrote into it later
-        for event in trace.events:  # what left no node
-            if event["k"] == "const":
+        for event in trace.events:  # the first that made a tensor: others wrote into it
+            if event["k"] == "node":
+                by_function = (
+                    trace.nodes[event["n"]]["kind"] == "function"
+                )  # and not by a step of its forward
+                for t in event["t"]:
+                    makers[t] = (
+                        self.nodes[event["n"]] if by_function else makers.get(t, self.nodes[event["n"]])
+                    )
+            elif event["k"] == "const":
                 for t in event["t"]:
                     makers.setdefault(t, event["op"])
             elif (
@@ -72,6 +78,9 @@ class Narrator:
             ):
                 name = trace.tensors[event["from"]]["name"] + _CUT_OFF[event.get("how", "detach")]
                 detached.setdefault(event["t"], name)
+        for n, node in enumerate(trace.nodes):
+            for t in node["outputs"]:
+                makers.setdefault(t, self.nodes[n])
         self.tensors = [
             tensor["name"]
             or detached.get(t)
@@ -98,16 +107,26 @@ class Narrator:
         self._asides: set[int] = (
             set()
         )  # ids of events: what hooks and Functions compute in a pass, which records nothing
+        self._underived: set[int] = (
+            set()
+        )  # ids of events: operations without a derivative on tensors that require one
+        flags: dict[int, bool] = {}  # what requires_grad was set to
         passes, off, last = 0, False, 0
         for event in trace.events:
             if event["k"] in ("backward", "done"):
                 passes, off = max(passes + (1 if event["k"] == "backward" else -1), 0), False
             elif event["k"] == "error":
                 passes = 0
-            elif event["k"] == "mode":
+            elif event["k"] == "mode" and not event.get("inside"):
                 off = not event["grad"]
+            elif event["k"] == "flag" and event.get("how") != "retain_grad":
+                flags[event["t"]] = event["requires_grad"]
             elif event["k"] == "const" and passes and not off and event.get("why") == "no_grad":
                 self._asides.add(id(event))
+            if event["k"] == "const" and any(
+                flags.get(t, trace.tensors[t]["requires_grad"]) for t in event["in"]
+            ):
+                self._underived.add(id(event))
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
                 last = event["p"]
@@ -123,8 +142,9 @@ class Narrator:
         found = copy(self)
         found.trace, found._terms, found._described = trace, {}, {}
         found.versions = _versions(trace)
-        pairs = zip(self.trace.events, trace.events, strict=True)
-        found._asides = {id(new) for old, new in pairs if id(old) in self._asides}
+        pairs = [(id(old), id(new)) for old, new in zip(self.trace.events, trace.events, strict=True)]
+        found._asides = {new for old, new in pairs if old in self._asides}
+        found._underived = {new for old, new in pairs if old in self._underived}
         return found
 
     def phrase(self, k: int) -> Phrase:
@@ -227,7 +247,7 @@ class Narrator:
                 sources,
                 made,
             )
-        if any(self.trace.tensors[t]["requires_grad"] for t in e["in"]):
+        if id(e) in self._underived:
             if e["op"] == "CompiledFunction":
                 return ("{0} runs: {1}. Its results are detached in it, so it makes no node.", e["op"], made)
             return ("{0} runs: {1}. Such numbers have no derivative, so it makes no node.", e["op"], made)
@@ -268,12 +288,8 @@ class Narrator:
 
     def _mode(self, e: Record) -> Phrase:
         if e.get("inside"):
-            switches = "{0} switches recording on again" if e["grad"] else "{0} switches recording off"
-            then = (
-                ": operations make nodes."
-                if e["grad"]
-                else " for its work: operations run, but make no nodes."
-            )
+            switches = "{0} switches recording on" if e["grad"] else "{0} switches recording off"
+            then = ": operations make nodes." if e["grad"] else ": operations run, but make no nodes."
             return (switches + then, e["inside"])
         if e["grad"]:
             return ("Recording is on again: operations make nodes.",)
@@ -298,12 +314,10 @@ class Narrator:
                 self._its("grad", e["t"]),
             )
         now = "requires a gradient" if e["requires_grad"] else "no longer requires a gradient"
-        return (
-            "{0} {1} from here on: {2} was called.",
-            self._first(e["t"]),
-            now,
-            e.get("how", "requires_grad_"),
-        )
+        if e.get("how") == "detach_":
+            return ("{0} {1} from here on: detach_ was called.", self._first(e["t"]), now)
+        flag = str(e["requires_grad"])  # by requires_grad_() or an assignment
+        return ("{0} {1} from here on: its requires_grad was set to {2}.", self._first(e["t"]), now, flag)
 
     def _grad(self, e: Record) -> Phrase:
         name = self._of("grad", e["t"])
@@ -324,6 +338,12 @@ class Narrator:
                 text = "Here is {2} {1}, without a name. It has no history, so no gradient passes here."
             return (text, self._first(e["t"]), self._name(e["from"]), what)
         source, name = self._first(e["from"]), self._first(e["t"])
+        if e.get("inside") and not self.trace.tensors[e["t"]]["name"]:
+            text = "{0} detaches {1} for its work: same numbers, no history."
+            return (text, e["inside"], self._name(e["from"]))
+        if name == source and self.trace.tensors[e["t"]]["name"]:
+            text = "{0} is now what {0} was, detached: same numbers, no history, so no gradient passes here."
+            return (text, name)
         if name.endswith(".detach()"):
             return (
                 "{0} is detached: the result has the same numbers, no history, so no gradient passes here.",
@@ -354,6 +374,12 @@ class Narrator:
                 "{0} is seeded with 1: the gradient of the result with respect to itself.",
                 self.nodes[e["n"]],
             )
+        single = value.get("data")
+        while isinstance(single, list) and len(single) == 1:
+            (single,) = single
+        if single == 1:  # an array of one number is a result like any other
+            text = "{0} is seeded with {1}: the gradient of the result with respect to itself."
+            return (text, self.nodes[e["n"]], describe(value))
         return ("{0} is seeded with the given gradient: {1}.", self.nodes[e["n"]], describe(value))
 
     def _push(self, e: Record) -> Phrase:
@@ -546,6 +572,12 @@ class Narrator:
 
     def _error(self, e: Record) -> Phrase:
         where = f" in {self.nodes[e['n']]}" if e["n"] is not None else ""
+        if e["n"] is None and (e.get("caught") or e is not self.trace.events[-1]):
+            return (
+                "A call fails with {0}, and the program goes on. The message: {1}",
+                a_or_an(e["type"]),
+                e["message"],
+            )
         if e["n"] is None:
             return ("The program stops with {0}: {1}", a_or_an(e["type"]), e["message"])
         return ("The pass stops{0} with {1}: {2}", where, a_or_an(e["type"]), e["message"])

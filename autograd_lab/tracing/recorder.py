@@ -138,7 +138,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "assigned", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "part", "recomputed", "released"}  # fmt: skip
+_SILENT = {"asked", "assigned", "caught", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "part", "recomputed", "released"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -509,7 +509,7 @@ class Recorder(Watch):
         try:
             frame = sys._getframe(1)
             by = ("", "") if on else switch(frame, _IS_OURS.__getitem__)
-            inside = switching(frame, _IS_OURS.__getitem__)
+            inside = library_function(frame, _IS_OURS.__getitem__)
             self.notes.append(("mode", on, _place(_user_frame()), *by, inside))
         except Exception as error:
             self.missed("mode", error)
@@ -527,7 +527,8 @@ class Recorder(Watch):
         owner = self._whose_gradient(source)
         if owner is not None:
             self.aliases[id(out)] = owner
-        self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
+        inside = library_function(sys._getframe(1), _IS_OURS.__getitem__)
+        self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame), inside))
         self.assigned.made(frame, call, (out,))
 
     @guarded
@@ -947,6 +948,8 @@ class Recorder(Watch):
         self.frames.clear()
         self.calls.clear()
         self.names = Names()
+        if self.failure is not None and self.failure is not error:
+            self.notes.append(("caught",))
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(
                 ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
@@ -1135,7 +1138,8 @@ def _arrays_in(frame) -> dict[int, np.ndarray]:
 
 _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
 _MODES = "modes.py", "grad_mode.py"  # the files that define them
-_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py")
+_BY_THE_USER = {"switched", "detach", "data", "__get__"}
+_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py")
 _DECORATED = {
     "call",
     "generate",
@@ -1164,12 +1168,14 @@ def switch(frame, is_ours) -> tuple[str, str]:
     return name, through or ("manager" if managed else "")
 
 
-def switching(frame, is_ours) -> str:
-    """The library's function that switches a mode for its own work, as its caller knows it; "" if the user's line does."""
+def library_function(frame, is_ours) -> str:
+    """The library's function that switches a mode or detaches a tensor for its own work, as its caller knows it; "" if the user's line does."""
     found = name = ""
     while frame is not None and is_ours(frame.f_code.co_filename):
         code, here = frame.f_code, frame.f_locals
-        if not code.co_filename.endswith(_SWITCHING) and code.co_name != "switched":
+        if code.co_filename.endswith("checkpoint.py"):
+            return "checkpoint"  # perhaps computed again, in a pass
+        if not code.co_filename.endswith(_SWITCHING) and code.co_name not in _BY_THE_USER:
             own = "self" in here
             # PyTorch wraps a function that it calls "func"
             name = code.co_name if "func" not in here else getattr(here["func"], "__name__", "_")

@@ -138,7 +138,7 @@ class Teller:
         if "of" in e:
             return outside("the call was refused before a pass began", "torchlike.autograd.api")
         if not self.passes:
-            return "", "Your program stopped here. No pass was under way."
+            return "", "The error came up outside the core. No pass was under way."
         self.passes -= 1
         mark = self.last[0] if self.last[0] in IN_THE_PASS else ""
         return mark, "An error ended the pass after this statement." if mark else "An error ended the pass."

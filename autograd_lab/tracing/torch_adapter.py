@@ -49,7 +49,7 @@ from ..torchlike.autograd import collector
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
 from .hooked import Polled
-from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, switch, switching
+from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, library_function, switch
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -443,6 +443,7 @@ class TorchRecorder(Recorder):
                 same_call,
                 through,
                 returned,
+                library_function(frame, lambda file: file.startswith(_OURS)) if op == "detach" else "",
             )
 
     def settle(self) -> None:
@@ -461,7 +462,7 @@ class TorchRecorder(Recorder):
                 self._leave_function()
 
     def _settle_operation(
-        self, op, operands, results, copies, place, off, same_call, through, returned
+        self, op, operands, results, copies, place, off, same_call, through, returned, inside
     ) -> None:
         if self.inside is not None:
             self.candidates += results
@@ -475,7 +476,7 @@ class TorchRecorder(Recorder):
                 self.met.pop(id(t), None)
             return
         if op == "detach" and node is None and len(results) == 1:
-            self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
+            self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place, inside))
             self.cut_off.add(id(results[0]))
             return
         saved = None
@@ -678,7 +679,7 @@ class TorchRecorder(Recorder):
             if on != self.grad:
                 self.grad, self.off = on, not on
                 by = ("", "") if on else switch(frame, lambda file: file.startswith(_OURS))
-                inside = switching(frame, lambda file: file.startswith(_OURS))
+                inside = library_function(frame, lambda file: file.startswith(_OURS))
                 self.notes.append(("mode", on, _place(_user_frame(frame)), *by, inside))
 
     def _same_instruction(self, frame, args) -> bool:

@@ -292,7 +292,7 @@ export class Panels {
   }
 
   /** The program stopped, and no node was at work: the error and what to do about it. */
-  stoppedText(k) { return this.head("Your program stops here", "") + `<p class="agl-error">${escape(say(this.film, k))}</p>${this.adviceText(k)}`; }
+  stoppedText(k) { return this.head(say(this.film, k).startsWith("A call fails") ? "This call fails" : "Your program stops here", "") + `<p class="agl-error">${escape(say(this.film, k))}</p>${this.adviceText(k)}`; }
 
   /** What lab.why says of the error. */
   adviceText(k) {

@@ -570,7 +570,8 @@ class Recorder(Watch):
             frame, call = _user_call()
             self._meet((source,), frame)
             self.remakes.append(out)  # it is met, and perhaps named, when it is used
-            self.unnamed.append(out)
+            if how == "deepcopy":
+                self.unnamed.append(out)
             self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
             self.assigned.made(frame, call, (out,))
 

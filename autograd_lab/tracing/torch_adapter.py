@@ -906,7 +906,8 @@ class TorchRecorder(Recorder):
             with self.quietly(how):
                 self._meet((source,), frame)
                 self.remakes.append(out)
-                self.unnamed.append(out)
+                if how == "deepcopy":
+                    self.unnamed.append(out)
                 self.notes.append(("detached", source, out, encode_tensor(out), how, _place(frame)))
                 self.assigned.made(*_user_call(sys._getframe(1)), (out,))
 

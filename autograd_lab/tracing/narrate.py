@@ -184,8 +184,8 @@ class Narrator:
         if node["name"] in OF_MODULES:
             text = "{2} passes on what it is given: {0}. It makes the node {1}, on which its hooks run."
             module = self._module(node)
-            return (text, _list([self._made(t) for t in e["t"][:3]]), name, module[0].upper() + module[1:])
-        made = _list([self._made(t) for t in e["t"][:3]])
+            return (text, self._all_made(e["t"][:3]), name, module[0].upper() + module[1:])
+        made = self._all_made(e["t"][:3])
         saved = e.get("saved") or node.get("saved") or []
         names = _list([self._saved(e["n"], item) for item in saved])
         if node.get("compiled"):
@@ -218,26 +218,27 @@ class Narrator:
         )
 
     def _const(self, e: Record) -> Phrase:
-        made = _list([self._made(t) for t in e["t"]])
+        made = self._all_made(e["t"])
+        op: str = _CONVERSIONS.get(e["op"]) or e["op"]
         why = self.reason(e)
         if why == "forward":
             text = (
                 "{0} runs in the forward of {2}, which records nothing: {1}. Only {2} itself can make a node."
             )
-            return (text, e["op"], made, e["function"])
+            return (text, op, made, e["function"])
         if why == "pass":
             text = "{0} runs in the backward pass, which records nothing: {1}. So it makes no node."
-            return (text, e["op"], made)
+            return (text, op, made)
         if why == "no_grad":
             return (
                 "{0} runs under no_grad: {1}. It makes no node, so no gradient comes back through it.",
-                e["op"],
+                op,
                 made,
             )
         if why == "inference_mode":
             return (
                 "{0} runs in inference mode: {1}. It makes no node, and its result can never have one.",
-                e["op"],
+                op,
                 made,
             )
         if why == "copy":
@@ -249,9 +250,9 @@ class Narrator:
             )
         if id(e) in self._underived:
             if e["op"] == "CompiledFunction":
-                return ("{0} runs: {1}. Its results are detached in it, so it makes no node.", e["op"], made)
-            return ("{0} runs: {1}. Such numbers have no derivative, so it makes no node.", e["op"], made)
-        return ("{0} runs: {1}. None of its inputs requires a gradient, so it makes no node.", e["op"], made)
+                return ("{0} runs: {1}. Its results are detached in it, so it makes no node.", op, made)
+            return ("{0} runs: {1}. Such numbers have no derivative, so it makes no node.", op, made)
+        return ("{0} runs: {1}. None of its inputs requires a gradient, so it makes no node.", op, made)
 
     def _inplace(self, e: Record) -> Phrase:
         value = self.described(e["v"]) if e.get("v") is not None else "written over"
@@ -649,6 +650,11 @@ class Narrator:
         name = self.trace.tensors[t]["name"]
         return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
 
+    def _all_made(self, made: list[int]) -> str:
+        if len(made) > 1 and not any(self.trace.tensors[t]["name"] for t in made):
+            return f"the results are {_list([self._tensor_value(t) for t in made])}"
+        return _list([self._made(t) for t in made])
+
     def reason(self, e: Record) -> str:
         """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
         if e["k"] == "detach":
@@ -673,8 +679,8 @@ class Narrator:
             return name
         if self.trace.tensors[t]["name"]:
             return str(self.trace.tensors[t]["name"])
-        if name == "result":
-            return "its result"
+        if name == "result" or (t in node["outputs"] and node["kind"] == "op"):
+            return f"its {name}"
         own = node["kind"] != "op" or node.get(
             "compiled"
         )  # named by the user's Function, or by the compiled code
@@ -752,9 +758,11 @@ def as_in_code(node: Record) -> str:
     op = str(node["op"]).removeprefix("_")
     words = re.sub(r"Backward\w*$", "", node["name"])
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\dD)(?=[A-Z])|(?<=L1)(?=L)", "_", words).lower()
-    return words if words.replace("_", "") == op else op
+    return _CONVERSIONS.get(op) or (words if words.replace("_", "") == op else op)
 
 
+_CONVERSIONS = {"tocopy": "to", "to_copy": "to", "_to_copy": "to"}
+"""PyTorch's own names for what programs call to()."""
 _NAMELESS = ("a tensor", "a leaf without a name")
 
 

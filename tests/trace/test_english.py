@@ -19,6 +19,7 @@ ODD = {
     "no end": rf"{sys.maxsize}|step=1\b|\bstart=0\b",
     "small at the beginning": r"^(a|an|the|its) ",
     "nothing before a dot": r"(^|\s)\.grad is plain|^\.",
+    "the name of a kernel": r"\bto_?copy\b",
     "two full stops": r"(?<!\.)\.\.(?!\.)",
 }
 MORE = """

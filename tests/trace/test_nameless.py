@@ -31,6 +31,8 @@ def test_no_saved_value_is_just_a_tensor():
 
 
 NORMS = {
+    "torch.sort(w * 3)": ["saves its indices ("],
+    "(w * 3).max(0)": ["saves its indices ("],
     "nn.LayerNorm(3)(x @ w)": ["the mean as its result1", "1 / the standard deviation as its result2"],
     "nn.GroupNorm(1, 3)(x @ w)": ["the mean as its result1", "1 / the standard deviation as its result2"],
     "nn.BatchNorm1d(3)(x @ w)": ["the mean as its result1", "1 / the standard deviation as its result2"],

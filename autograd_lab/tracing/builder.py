@@ -1004,7 +1004,9 @@ def _with_gaps(rule: Any, inputs: Any, ins: list[int]) -> list[int | None]:
 
 
 def op_name(rule: type) -> str:
-    """The name of an operation whose rule does not state it."""
+    """The name of an operation whose rule does not state it; a custom Function has that of its class."""
+    if issubclass(rule, BackwardCFunction):
+        return rule.__name__.removesuffix("Backward")
     return re.sub(r"Backward\w*$", "", rule.__name__).lower()
 
 

@@ -6,11 +6,22 @@ A sentence is a template and its parts, so that a trace of thousands of events c
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from copy import copy
 
-from .rules import OF_MODULES, Term, describe, is_number, names_of, operands, scalar, terms
+from .rules import (
+    CONVERSIONS,
+    OF_MODULES,
+    Term,
+    as_in_code,
+    describe,
+    is_number,
+    names_of,
+    operand_name,
+    operands,
+    scalar,
+    terms,
+)
 from .trace import Record, Trace
 
 Phrase = tuple[str, ...]
@@ -219,7 +230,7 @@ class Narrator:
 
     def _const(self, e: Record) -> Phrase:
         made = self._all_made(e["t"])
-        op: str = _CONVERSIONS.get(e["op"]) or e["op"]
+        op: str = CONVERSIONS.get(e["op"], e["op"])
         why = self.reason(e)
         if why == "forward":
             text = (
@@ -493,13 +504,8 @@ class Narrator:
             lines = _count(len(node["compiled"].get("backward", ())), "line")
             text = "{0} runs its compiled backward, {3} of NumPy, on the incoming {4} = {1}: {2}."
             return (text, name, incoming, "; ".join(steps), lines, letter)
-        return (
-            "{0} applies its rule to the incoming {3} = {1}: {2}.",
-            name,
-            incoming,
-            "; ".join(steps),
-            letter,
-        )
+        text = "{0} applies its rule to the incoming {3} = {1}: {2}."
+        return (text, name, incoming, "; ".join(steps), letter)
 
     def _free(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]
@@ -544,11 +550,17 @@ class Narrator:
     def _pruned(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]
         if e["i"] < len(node["edges"]) and node["edges"][e["i"]] is None:
-            return (
-                "Nothing is sent for operand {0} of {1}: it needs no gradient.",
-                str(e["i"]),
-                self.nodes[e["n"]],
-            )
+            ins, i, name = operands(node), e["i"], self.nodes[e["n"]]
+            t = ins[i] if i < len(ins) else None
+            known = operand_name(self.trace, e["n"], i) if t is None else self._name(t)
+            if t is None and ins:
+                return ("{0} sends nothing to {1}, which was not given.", name, known)
+            if t is not None and is_number(self.trace.tensors[t]):
+                known = f"the constant {known}"
+            if known == "a tensor":
+                known = "a tensor without a name"
+            text = "{0} sends nothing to {1}, which needs no gradient."
+            return (text, name, known or "one of its operands")
         return (
             "Nothing is sent along edge {0} of {1}: this pass does not ask for it.",
             str(e["i"]),
@@ -751,18 +763,6 @@ _CUT_OFF = {"detach": ".detach()", "data": ".data"}
 """What stands behind the name of a tensor in the name of one that was cut off from its history, by how."""
 
 
-def as_in_code(node: Record) -> str:
-    """The name of a node's operation as in a program: split_with_sizes, where its node is SplitWithSizesBackward0; a Function's own."""
-    if node["kind"] == "function" and not node.get("compiled") and node["name"] not in OF_MODULES:
-        return str(node["name"]).removesuffix("Backward")
-    op = str(node["op"]).removeprefix("_")
-    words = re.sub(r"Backward\w*$", "", node["name"])
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\dD)(?=[A-Z])|(?<=L1)(?=L)", "_", words).lower()
-    return _CONVERSIONS.get(op) or (words if words.replace("_", "") == op else op)
-
-
-_CONVERSIONS = {"tocopy": "to", "to_copy": "to", "_to_copy": "to"}
-"""PyTorch's own names for what programs call to()."""
 _NAMELESS = ("a tensor", "a leaf without a name")
 
 

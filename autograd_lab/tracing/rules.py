@@ -90,13 +90,15 @@ class Names:
         self.tensors = [tensor["name"] for tensor in trace.tensors]
         makers: dict[int, str] = {}
         total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
+        self.made: list[str] = []  # what each node made, such as "result of mul #2"
         for node in trace.nodes:
             seen[node["name"]] += 1
             nr = f" #{seen[node['name']]}" if total[node["name"]] > 1 else ""  # counted as the narrator does
+            by_module = "passed on by a module" if node["name"] in OF_MODULES else ""
+            self.made.append((by_module or f"result of {as_in_code(node)}") + nr)
             for i, t in enumerate(node["outputs"], 1):
                 which = f"result {i}" if len(node["outputs"]) > 1 else "result"
-                by_module = "passed on by a module" if node["name"] in OF_MODULES else ""
-                makers.setdefault(t, (by_module or f"{which} of {_plain_name(node['op'])}") + nr)
+                makers.setdefault(t, self.made[-1].replace("result", which, 1))
         for event in trace.events:
             if event["k"] == "const":
                 for t in event["t"]:
@@ -182,6 +184,20 @@ def names_of(trace: Trace) -> Names:
 
 OF_MODULES = ("BackwardHookFunctionBackward", "BackwardHookFunction")
 """The nodes by which a module with hooks sees its gradients; they pass on what they are given."""
+
+
+def as_in_code(node: Record) -> str:
+    """The name of a node's operation as in a program: split_with_sizes, where its node is SplitWithSizesBackward0; a Function's own."""
+    if node["kind"] == "function" and not node.get("compiled") and node["name"] not in OF_MODULES:
+        return str(node["name"]).removesuffix("Backward")
+    op = _plain_name(node["op"])
+    words = re.sub(r"Backward\w*$", "", node["name"])
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=\dD)(?=[A-Z])|(?<=L1)(?=L)", "_", words).lower()
+    return CONVERSIONS.get(node["op"]) or (words if words.replace("_", "") == op else op)
+
+
+CONVERSIONS = {"tocopy": "to", "to_copy": "to", "_to_copy": "to"}
+"""PyTorch's own names for what programs call to()."""
 
 
 def _plain_name(op: str) -> str:
@@ -553,22 +569,31 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
     values = shown.values(incoming)
     found = []
     for i, v in enumerate(outgoing):
-        letter = shown.call.sends[i][0] if i < len(shown.call.sends) else ""
         result = _scalar_at(trace, v)
         numbers = "" if result is None else shown.numbers("sends", i, values, result)
-        found.append(
-            Term(i, _operand(trace, node, i, shown.names.get(letter, "")), shown.sent(i), numbers, v)
-        )
+        found.append(Term(i, operand_name(trace, n, i), shown.sent(i), numbers, v))
     return found
 
 
-def _operand(trace: Trace, node: Record, i: int, name: str) -> str:
-    """The name of operand `i` of a node; an operand of a compiled function is an argument."""
-    ins = operands(node)
+def operand_name(trace: Trace, n: int, i: int) -> str:
+    """What formulas call operand `i` of node `n`: as its tensor, or what made it; "" if it is from before the recording and gets nothing.
+
+    Of an operand that was not given it is the name of the parameter.
+    """
+    node, called = trace.nodes[n], names_of(trace)
+    shown, ins = called.of(n), operands(node)
     t = ins[i] if i < len(ins) else None
-    return (
-        name or (trace.tensors[t]["name"] if t is not None and node.get("compiled") else "") or f"operand {i}"
-    )
+    letter = shown.call.sends[i][0] if i < len(shown.call.sends) else ""
+    if letter in shown.names and not shown.inner:
+        return shown.names[letter]
+    if t is not None:
+        return called.tensors[t]
+    edge = node["edges"][i] if i < len(node["edges"]) else None
+    if edge is not None:
+        leaf = trace.nodes[edge[0]].get("tensor")
+        return called.made[edge[0]] if leaf is None else called.tensors[leaf]
+    names = getattr(RULES.get(node["name"]), "inputs", ()) if ins else ()
+    return names[i] if i < len(names) else ""
 
 
 def forward(trace: Trace, n: int) -> tuple[str, str]:
@@ -607,8 +632,8 @@ def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     else:
         shown = names_of(trace).of(n)
         found = [
-            ("", "") if t is None else (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i))
-            for i, ((letter, _), t) in enumerate(zip(shown.call.sends, shown.operands, strict=True))
+            ("", "") if t is None else (operand_name(trace, n, i), shown.sent(i))
+            for i, t in enumerate(shown.operands)
             if i < len(wanted)
         ]
         if not any(rule for _, rule in found):

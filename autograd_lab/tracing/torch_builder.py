@@ -152,7 +152,7 @@ class TorchBuilder(Builder):
         kind = "accumulate" if leaf is not None else "function" if is_function(node) else "op"
         self.node_ids[id(node)] = len(self.nodes)
         self.nodes.append({
-            "name": name, "op": op_name(name, rule), "kind": kind, "seq": node._sequence_nr(), "inputs": [], "outputs": [],
+            "name": name, "op": op_name(name, rule, kind), "kind": kind, "seq": node._sequence_nr(), "inputs": [], "outputs": [],
             "edges": [None if fn is None else [self.node_ids[id(fn)], nr] for fn, nr in node.next_functions],
             "saved": [], "params": params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
@@ -176,8 +176,10 @@ def node_name(node) -> str:
     return node.name().rpartition("::")[2] if name == "CppFunction" else name
 
 
-def op_name(name: str, rule: type | None) -> str:
-    """The operation behind a node: its name in our rule book, otherwise derived from the node's name."""
+def op_name(name: str, rule: type | None, kind: str) -> str:
+    """The operation behind a node: its name in our rule book, otherwise derived from the node's name; a Function's is its class's."""
+    if kind == "function":
+        return name.removesuffix("Backward")
     found = getattr(rule, "op", "") if rule is not None else ""
     return found or re.sub(r"Backward\w*$", "", name).lower()
 

@@ -148,8 +148,8 @@ def test_a_copy_slices_from_before_the_recording_is_told_in_words():
         b.sum().backward()
     n = next(n for n, node in enumerate(trace.nodes) if node["name"] == "CopySlices")
     assert rules.sends(trace, n) == [
-        ("a", "g whose slice has gone back through the operation inside"),
-        ("operand 1", ""),
+        ("result of mul", "g whose slice has gone back through the operation inside"),
+        ("", ""),
     ]
 
 

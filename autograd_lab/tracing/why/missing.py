@@ -6,6 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
+from ..rules import operand_name
 from . import cures
 from .answer import Line, Why, listed
 from .facts import Hop, Pass
@@ -632,12 +633,11 @@ def _lost(q: Question, run: Pass) -> Why | None:
                 forgotten = no_return(q, e["n"], k)
                 if forgotten is not None:
                     return forgotten
-                number = (
-                    listed([facts.name(node["inputs"][i])]) if i < len(node["inputs"]) else f"operand {i}"
-                )
+                met = i < len(node["inputs"])
+                to = facts.name(node["inputs"][i]) if met else operand_name(facts.trace, e["n"], i)
                 return q.answer(
                     "function-none",
-                    f"The backward of {facts.words.nodes[e['n']]} returned None for {number}: that says "
+                    f"The backward of {facts.words.nodes[e['n']]} returned None for {to}: that says "
                     '"no gradient here", so nothing was sent on.',
                     lines=facts.made(e["n"], "applied here"),
                     fix="return a gradient for every input that requires a gradient, in the order of forward's arguments.",

@@ -330,7 +330,8 @@ export class Panels {
       else if (own) html += "<p>Its backward is code of yours: the engine calls it with the incoming gradient.</p>";
     } else {
       const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]).filter(([, to]) => to);
-      const sends = out.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
+      const told = out.filter(([, to, , , v]) => v !== -1 || film.strings[to]); // not an operand from before the recording that gets nothing
+      const sends = told.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
         : term(film, film.strings[to], film.strings[rule], v, film.strings[text], this.names)));
       html += `<div class="agl-vjp">${entry.g.map((v) => card(film, `incoming <i>${this.g}</i>`, v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
@@ -418,7 +419,7 @@ export class Panels {
     if (!list) return "";
     const film = this.film, node = film.nodes[n], size = ITEM_SIZES[film.tensors[node.outputs[0]]?.dtype] ?? 4;
     const lines = list.map(([, i, rowCount, columnCount, structure, words, entries], nr) => {
-      const to = escape(node.rule[i]?.[0] || film.tensors[node.inputs[i]]?.label || `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
+      const to = escape(node.rule[i]?.[0] || film.tensors[node.inputs[i]].label), out = node.math.split("=")[0].trim() || "y";
       if (rowCount === 1 && columnCount === 1 && entries) {
         return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi class="agl-var">${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi class="agl-var">${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
       }
@@ -434,7 +435,7 @@ export class Panels {
   /** The Jacobian in numbers, g beside its rows, J^T g below its columns and written out. */
   jacobianTable(n, nr) {
     const [, i, rowCount, columnCount, structure, words, entries] = this.details.jacobians.get(n)[nr], film = this.film, node = film.nodes[n];
-    const to = node.rule[i]?.[0] || film.tensors[node.inputs[i]]?.label || `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
+    const to = node.rule[i]?.[0] || film.tensors[node.inputs[i]].label, matrix = dense(rowCount, columnCount, entries);
     const index = at(node.panel, this.stage.k), entry = index === undefined ? {} : film.states[index], item = film.values[entry.g?.[0]];
     const g = item === undefined ? null : typeof item === "string" ? [Number(item)] : flat(item.data);
     const sent = film.values[entry.out?.find(([operand]) => operand === i)?.[4]], gives = sent === undefined ? [] : typeof sent === "string" ? [Number(sent)] : flat(sent.data);

@@ -33,7 +33,6 @@ _OVER_DIMS = {
     "softmax",
     "var",
     "std",
-    "count",
     "norm",
     "logsumexp",
     "nansum",

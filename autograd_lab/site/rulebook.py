@@ -14,6 +14,7 @@ import contextlib
 import importlib.util
 import inspect
 import io
+import itertools
 import json
 import re
 import sys
@@ -34,6 +35,7 @@ from autograd_lab.torchlike.autograd.views import CopySlices
 from autograd_lab.torchlike.ops.rule import FUNCTIONS, METHODS, RULES
 from autograd_lab.tracing import formulas
 from autograd_lab.tracing.recorder import Recording, record
+from autograd_lab.tracing.words import explained
 from autograd_lab.widgets import step
 
 from . import live, programs
@@ -331,6 +333,8 @@ def _entry(site: Site, path: str, entry: Entry) -> str:
             for operand, right in claims
         ]
         rows.append(("Backward", _formulas(shown, vjp, definitions) + _remark(said.remarks.get("VJP"))))
+    if words := explained([math or "", vjp or ""], definitions):
+        rows.append(("Words", "".join(itertools.starmap(_word, words.items()))))
     for head in ("Shapes", "Saves", "PyTorch"):
         if text := said.parts.get(head):
             rows.append((head, _prose(text if ". " in text else text.removesuffix("."))))
@@ -370,6 +374,12 @@ def _formulas(shown: list[str], text: str, definitions: dict[str, ast.expr]) -> 
     rows = [f'<div class="formula">{row}</div>' for row in shown]
     rows += [f'<div class="formula with">{typeset(right, name)}</div>' for name, right in needed.items()]
     return "".join(rows)
+
+
+def _word(word: str, meaning: str) -> str:
+    """A word of the formulas and what it is."""
+    shown = typeset(ast.Name(word.removesuffix("("))).replace(' display="block"', "")
+    return f"<div>{shown}: {escape(meaning)}</div>"
 
 
 def _remark(text: str | None) -> str:
@@ -473,7 +483,7 @@ _HOW_TO_READ = {
     "a ⋅ b": "element by element",
     "A @ B": "the matrix product; A<sup>T</sup> is the transpose",
     "∑<sub>dim</sub>": "a sum along a dim; without a dim, over all elements",
-    "spread(g, a)": "g copied along the dims that a reduction has taken away, so that it has the shape of a again",
+    "f(a)": "a function of PyTorch's, or one that is explained below the formula",
     "0": "the operand gets a gradient, and it is zero; <em>nothing</em> means that it gets none",
 }
 

@@ -340,6 +340,9 @@ class _Simplifier(ast.NodeTransformer):
             if k.arg == "dim" and isinstance(k.value, ast.Tuple) and len(k.value.elts) < 2:
                 k.value = k.value.elts[0] if k.value.elts else ast.Constant(None)  # () means all
         name = getattr(node.func, "id", "")
+        found = self.spelled_out(name, args, {str(k.arg): k.value for k in keywords})
+        if found is not None:
+            return found
         if name == "where" and is_constant(args[0]):
             return args[1] if _value(args[0]) else args[2]
         if name in SIZES and isinstance(args[0], ast.Name) and args[0].id in self.shapes:
@@ -356,13 +359,49 @@ class _Simplifier(ast.NodeTransformer):
         keywords = [
             k
             for k in keywords
-            if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))
+            if not (isinstance(k.value, ast.Constant) and k.value.value is False)
+            and not (is_constant(k.value) and _is_default(name, str(k.arg), _value(k.value)))
         ]
         if name in ("slice", "slice_scatter"):  # x[1:] has neither end nor step
             keywords = [
                 k for k in keywords if not is_constant(k.value) or _value(k.value) != WHOLE.get(k.arg or "")
             ]
+        if name in ("conv", "conv_input", "conv_weight"):
+            sizes = self.span(args[1] if name == "conv_weight" else args[0])
+            if sizes is not None:
+                return ast.Call(ast.Name(name.replace("conv", f"conv{len(sizes) - 2}d")), args, keywords)
         return ast.Call(node.func, args, keywords)
+
+    def span(self, part: ast.expr) -> Sequence[int] | None:
+        """The shape of a tensor, or a shape that is written out; None if it is not known."""
+        if isinstance(part, ast.Name):
+            return self.shapes.get(part.id)
+        return _value(part) if isinstance(part, ast.Tuple) and is_constant(part) else None
+
+    def spelled_out(self, name: str, args: list[ast.expr], more: Mapping[str, ast.expr]) -> ast.expr | None:
+        """A word of the texts, which are for any shape, in PyTorch's functions for these shapes; None for other words."""
+        span = self.span(args[0]) if name in ("spread", "slice") else None
+        named = [*args[1:], *[more[key] for key in ("dim", "start", "end", "step") if key in more]]
+        if span is None or not all(map(is_constant, named[name == "spread" :])):
+            return None
+        if name == "slice":
+            dim, *bounds = map(_value, named)
+            given = zip(("start", "end", "step"), bounds, strict=True)
+            part = ast.Slice(*[None if _is_default(name, key, x) else literal(x) for key, x in given])
+            before: list[ast.expr] = [ast.Slice() for _ in range(dim % len(span))]
+            return ast.Subscript(args[0], ast.Tuple([*before, part]) if before else part)
+        whole = self.span(args[1])
+        if whole is None:
+            return None
+        found = args[0]
+        if not span:
+            return found  # a single number applies to every element
+        if len(span) < len(whole):
+            gone = _value(named[1])
+            for dim in sorted(d % len(whole) for d in ([gone] if isinstance(gone, int) else gone)):
+                found = ast.Call(ast.Name("unsqueeze"), [found, ast.Constant(dim)], [])
+        kept = math.prod(span) == math.prod(whole)
+        return found if kept else ast.Call(ast.Name("expand"), [found, literal(tuple(whole))], [])
 
 
 def literal(value: Any) -> ast.expr:
@@ -389,6 +428,24 @@ def is_constant(tree: ast.AST) -> bool:
 
 def _value(tree: ast.expr) -> Any:
     return evaluate(tree, {}, {})
+
+
+_CONV = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+_SLICE = {"start": 0, "end": 2**63 - 1, "step": 1}
+_POOL = {"padding": 0, "dilation": 1}
+_DEFAULTS: dict[str, dict[str, int]] = {
+    **dict.fromkeys(("conv", "conv_input", "conv_weight"), _CONV),
+    **dict.fromkeys(("slice", "slice_scatter"), _SLICE),
+    **dict.fromkeys(("max_pool", "max_pool_winners"), _POOL),
+}
+
+
+def _is_default(name: str, key: str, value: Any) -> bool:
+    """Whether an argument of a function is what it is if nobody gives it, and need not be shown."""
+    usual = _DEFAULTS.get(name, {}).get(key)
+    return value is None or (
+        usual is not None and all(x == usual for x in (value if isinstance(value, tuple) else (value,)))
+    )
 
 
 def _is(tree: ast.expr, unit: int) -> bool:

@@ -23,6 +23,7 @@ from .rules import (
     terms,
 )
 from .trace import Record, Trace
+from .words import explained
 
 Phrase = tuple[str, ...]
 
@@ -505,6 +506,10 @@ class Narrator:
             text = "{0} runs its compiled backward, {3} of NumPy, on the incoming {4} = {1}: {2}."
             return (text, name, incoming, "; ".join(steps), lines, letter)
         text = "{0} applies its rule to the incoming {3} = {1}: {2}."
+        words = explained([term.rule for term in sent], names_of(self.trace).taken)
+        if words:
+            said = "; ".join(f"{word.removesuffix('(')} is {meaning}" for word, meaning in words.items())
+            return (text + " Here {4}.", name, incoming, "; ".join(steps), letter, said)
         return (text, name, incoming, "; ".join(steps), letter)
 
     def _free(self, e: Record) -> Phrase:

@@ -273,6 +273,10 @@ def bound(
         span = None if thing is None else shape(thing)
         if span is not None:
             shapes[name] = span
+    for nr, result in enumerate(results):  # a gradient has the shape of its result
+        span = shape(result)
+        if span is not None:
+            shapes |= {f"g{nr}": span} if nr else {"g0": span, "g": span}
     absent = [name for name, thing in things.items() if thing is None]
     if several:
         spans = [shape(thing) for thing in given]

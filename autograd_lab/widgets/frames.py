@@ -10,6 +10,7 @@ once.
               relative to the anchor; "why" is a key of `captions` if its tensor has no history; "hooks" says for each box
               whether its tensor has hooks, over time (a node has the same)
     captions  why a tensor has no history, in a word
+    words     what those words in the formulas mean that are no functions of PyTorch's
     groups    parts of the program that fold into one box; "open" says which are open at first; "pass" of one that stands for a
               backward pass and is never opened: [its first step, its last, [its nodes]]
     forward   edges of data, from unit "u" to unit "v"
@@ -53,6 +54,7 @@ from autograd_lab.tracing.scopes import SEPARATOR, common
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.told import Teller
 from autograd_lab.tracing.trace import Record, Trace
+from autograd_lab.tracing.words import explained
 
 from . import engine_source
 from .again import refilled, same_path
@@ -765,7 +767,8 @@ class Film:
                 rows[-1]["aside"] = True
             if node.get("compiled"):
                 rows[-1]["compiled"] = self._compiled(node["compiled"])
-        return {"nodes": rows}
+        texts = (text for row in rows for text in (row["math"], *(rule for _, rule in row["rule"])))
+        return {"nodes": rows, "words": explained(texts, self.trace.names.taken)}
 
     def _compiled(self, inside: Record) -> Record:
         """What a compiled node ran: for each line its text, its inputs and results, and the rules it comes from."""

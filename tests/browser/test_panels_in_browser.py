@@ -51,6 +51,29 @@ def made(x):
     return x * x
 
 
+def test_a_word_that_nobody_can_look_up_is_explained_below_the_rule(bare):
+    """At the node, before and after its rule has run, and at an edge, and nowhere else."""
+    with lab.record() as trace:
+        x = torch.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+        block = x * 2  # the name of a function in another rule's text
+        (block * x).prod(1).backward()
+    words = "product_of_others:the product of all other elements (along the dim), for each element"
+    node = next(
+        k for k, e in enumerate(trace.events, 1) if e["k"] == "node" and trace.nodes[e["n"]]["op"] == "prod"
+    )
+    page = bare().show(lab.step(trace, position=node))
+    shown = page.locator(".agl-words")
+    expect(shown).to_have_text(words)
+    page.locator(".agl-range").fill(str(find(trace, "vjp")))
+    expect(shown).to_have_text(words)
+    page.locator(".agl-range").fill(str(find(trace, "deliver")))
+    page.locator(".agl-b[data-s~=sent] .agl-pill").first.click()
+    expect(page.locator(".agl-rule-head")).to_contain_text("\N{RIGHTWARDS ARROW}")
+    expect(shown).to_have_text(words)
+    page.locator(".agl-range").fill(str(len(trace)))
+    expect(shown).to_have_count(0)
+
+
 def test_both_lit_lines_are_in_view(bare):
     """Also where they are far from each other, and where they stand in two listings."""
     for size in [(1024, 700), (1440, 900)]:

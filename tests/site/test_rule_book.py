@@ -16,6 +16,7 @@ from autograd_lab.site import live, programs, rulebook
 from autograd_lab.site.options import Options
 from autograd_lab.site.pages import Site
 from autograd_lab.site.rule_examples import EXAMPLES
+from autograd_lab.tracing.words import NAMES, WORDS
 
 ROOT = Path(__file__).parents[2]
 SLOW = {"04", "13", "14"}
@@ -99,6 +100,13 @@ def test_an_entry_says_what_the_rule_says(site):
     assert parts["Saves"] == "each factor that the other's gradient needs"
     assert parts["Course"].startswith("notebooks 00, 01, 02")
     assert "torch.nn.functional.nll_loss" in Entry(site, "NllLossBackward0").parts["Functions"].split()
+
+
+def test_an_entry_explains_the_words_that_nobody_can_look_up(site):
+    parts = Entry(site, "MaxPool2DWithIndicesBackward0").parts
+    assert f"max_pool_winners: {WORDS['max_pool_winners']}" in parts["Words"]
+    assert NAMES["winners"] not in parts["Words"], "it is defined beside the formula"
+    assert "Words" not in Entry(site, "MulBackward0").parts
 
 
 def test_a_heading_that_a_rule_lacks_is_that_of_its_base():

@@ -63,10 +63,6 @@ def softmax(x, dim):
     return e / e.sum(axis=_dims(x, dim), keepdims=True)
 
 
-def count(condition, dim=None, keepdim=False):
-    return np.asarray(condition).sum(axis=_dims(condition, dim), keepdims=bool(keepdim))
-
-
 def _along(of):
     def run(x, dim):
         return of(x, axis=dim) if np.ndim(x) else np.asarray(x)
@@ -76,11 +72,6 @@ def _along(of):
 
 def flip(x, dims):
     return np.flip(x, _dims(x, dims)) if np.ndim(x) else x
-
-
-def revcumsum(x, dim):
-    """From each place to the end, the sum."""
-    return np.flip(np.cumsum(np.flip(x, dim), dim), dim) if np.ndim(x) else x
 
 
 def transpose(x, dim0, dim1):
@@ -487,20 +478,6 @@ def near_back(x, size):
     return np.einsum("dc,nd...->nc...", _near(x.shape[1], size), x)
 
 
-def places(a, dim):
-    """The place of each element along a dim."""
-    return np.indices(np.shape(a))[dim] if np.ndim(a) else np.zeros((), int)
-
-
-def picked_along(a, dim, index, keepdim=False):
-    """The elements at the places `index` along a dim, which has gone from it or has size one."""
-    if not np.ndim(a):
-        return a
-    index = np.asarray(index) if keepdim else np.expand_dims(index, dim)
-    found = np.take_along_axis(np.asarray(a), index, dim)
-    return found if keepdim else np.squeeze(found, dim)
-
-
 def norm(x, p=2, dim=None, keepdim=False):
     """(sum of |x| ** p) ** (1 / p); the largest or smallest |x| for p = inf or -inf, for p = 0 how many are not 0."""
     x, kind = np.abs(x), {"axis": _dims(x, dim), "keepdims": bool(keepdim)}
@@ -565,7 +542,6 @@ VOCABULARY |= {
     "nansum": _reduction(np.nansum),
     "any": _reduction(np.any),
     "all": _reduction(np.all),
-    "count": count,
     "var": var,
     "std": lambda x, dim=None, correction=1, keepdim=False: np.sqrt(var(x, dim, correction, keepdim)),
     "logsumexp": logsumexp,
@@ -575,7 +551,6 @@ VOCABULARY |= {
     "cummax": _along(lambda x, axis: np.maximum.accumulate(x, axis)),
     "cummin": _along(lambda x, axis: np.minimum.accumulate(x, axis)),
     "logcumsumexp": _along(lambda x, axis: np.logaddexp.accumulate(x, axis)),
-    "revcumsum": revcumsum,
     "cat": lambda xs, dim=0: np.concatenate([x for x in xs if np.shape(x) != (0,)] or xs[:1], dim),
     "stack": lambda xs, dim=0: np.stack(xs, dim),
     "slice": sliced,
@@ -604,7 +579,7 @@ VOCABULARY |= {
     for f in (
         spread, flip, transpose, reshape, select, narrow, squeeze, expand, split, unbind, diag_embed, unfold, windows_added, as_strided, as_strided_scatter, as_strided_added, block_diag, block, copies_summed, rows, scatter_reduce, scatter_others, masked_select, masked_take, select_scatter, slice_scatter, diagonal,
         diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, put, index_put,
-        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, per_channel, near, near_back, places, picked_along, norm, mvlgamma,
+        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, per_channel, near, near_back, norm, mvlgamma,
     )
 }  # fmt: skip
 VOCABULARY |= LINEAR

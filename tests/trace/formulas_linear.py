@@ -308,11 +308,13 @@ def _best(x, size, windows):
     return y, winners
 
 
-def max_pool(x, kernel_size, stride, padding, dilation, size):
+def max_pool(x, kernel_size, stride, size, padding=0, dilation=1):
+    padding, dilation = (_full(v, len(size)) for v in (padding, dilation))
     return _best(x, size, _windows_of(x, kernel_size, stride, padding, dilation, size))[0]
 
 
-def max_pool_winners(x, kernel_size, stride, padding, dilation, size):
+def max_pool_winners(x, kernel_size, stride, size, padding=0, dilation=1):
+    padding, dilation = (_full(v, len(size)) for v in (padding, dilation))
     return _best(x, size, _windows_of(x, kernel_size, stride, padding, dilation, size))[1]
 
 
@@ -616,11 +618,6 @@ def sort(x, dim, descending=False):
     return np.flip(up, dim) if descending and np.ndim(x) else up
 
 
-def nth(x, dim, k, keepdim=False):
-    """Element k along a dim."""
-    return x if not np.ndim(x) else np.take(x, [k], dim) if keepdim else np.take(x, k, dim)
-
-
 def _of_rows(choose):
     def run(x, dim=None, keepdim=False):
         x = np.asarray(x)
@@ -720,11 +717,14 @@ VOCABULARY |= {
         cofactors, mv, triangle, cholesky, symmetric, skew, gaps, matrix_exp, quarters, lu_factor, permutation, lu_lower,
         lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
         window_sums, add_to_windows, window_sizes, max_pool, max_pool_winners, cell_means, add_to_cells, cell_maxima, cell_winners,
-        fractional_max_pool, fractional_max_pool_winners, in_all, bag_of, bag_sizes, bag_winners, embedding_bag, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, interpolate, resizing, sample_weights, safe_softmax, causal, sort, nth, unique_consecutive, randn, poisson,
+        fractional_max_pool, fractional_max_pool_winners, in_all, bag_of, bag_sizes, bag_winners, embedding_bag, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, interpolate, resizing, sample_weights, safe_softmax, causal, sort, unique_consecutive, randn, poisson,
         gammadraw, gammadraw_slope,
     )
 }  # fmt: skip
 VOCABULARY["igamma"] = igamma
+VOCABULARY |= {
+    f"conv{n}d{of}": VOCABULARY[f"conv{of}"] for n in (1, 2, 3) for of in ("", "_input", "_weight")
+}
 VOCABULARY |= {
     name: _again(f"{name}_")
     for name in (

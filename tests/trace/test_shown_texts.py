@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import math
+import re
 import warnings
 
 import numpy as np
@@ -10,11 +11,14 @@ import pytest
 from formulas import VOCABULARY
 from operations import CALLS
 from test_rule_texts import UNEVALUATED, tensors_in
+from test_words_of_rules import can_be_looked_up
 
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.ops.rule import RULES
 from autograd_lab.tracing import formulas, rules
+from autograd_lab.tracing.narrate import narrate
+from autograd_lab.tracing.words import NAMES, WORDS
 
 
 def recorded(call):
@@ -38,6 +42,19 @@ def array(trace, v):
     return np.array(value["data"], kind).reshape(value["shape"])
 
 
+def unexplained(trace):
+    """What the formulas and sentences of a trace name, and nobody can look up or find among the tensors."""
+    for n in range(len(trace.nodes)):
+        shown = trace.names.of(n)
+        texts = [rules.forward(trace, n)[0], *[part for sent in rules.sends(trace, n) for part in sent]]
+        called = {word for text in texts for word in re.findall(r"(?<![\w.])(\w+)\(", text)}
+        yield from (word for word in called - WORDS.keys() if not can_be_looked_up(word))
+        known = {*shown.tensors, *shown.lists, *shown.call.definitions, *NAMES, "nothing", "g", "gs"}
+        yield from (name for name in shown.stated.letters - known if not re.fullmatch(r"g\d+", name))
+    for k in range(len(trace) + 1):
+        yield from re.findall(r"operand \d.*", narrate(trace, k))
+
+
 @pytest.fixture(autouse=True)
 def _nearly_equal(monkeypatch):
     """A trace has six digits of each number, so that equal ones need not be quite equal any more."""
@@ -48,7 +65,8 @@ def _nearly_equal(monkeypatch):
 
 def faults(call):
     """(how many claims were compared, those that are false)."""
-    trace, compared, wrong = recorded(call), 0, []
+    trace, compared = recorded(call), 0
+    wrong = [f"{call.name}: {word} is not explained" for word in unexplained(trace)]
     for event in trace.events:
         if event["k"] != "vjp" or trace.nodes[event["n"]]["name"] != call.rule:
             continue

@@ -651,8 +651,7 @@ class GeluBackward0(Rule):
 
     Math: y = a * Phi(a) if approximate == 'none' else a * (1 + t) / 2; t = tanh(sqrt(2 / pi) * (a + 0.044715 * a **
     3)).   VJP: g * (Phi(a) + a * phi(a)) if approximate == 'none' else g * ((1 + t) / 2 + a / 2 * (1 - t ** 2) * du);
-    t = tanh(sqrt(2 / pi) * (a + 0.044715 * a ** 3)); du = sqrt(2 / pi) * (1 + 3 * 0.044715 * a ** 2).   Phi(a) is the
-    chance that a normal number is below a, phi its density.
+    t = tanh(sqrt(2 / pi) * (a + 0.044715 * a ** 3)); du = sqrt(2 / pi) * (1 + 3 * 0.044715 * a ** 2).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.gelu
     """
 

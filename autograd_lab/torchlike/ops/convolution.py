@@ -1239,8 +1239,7 @@ class GridSampler2DBackward0(Rule):
     reshape(input, (size(input, 0), size(input, 1), -1)).
     VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
     to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
-    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
-    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1).
     Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
     torch.nn.functional.grid_sample
     """
@@ -1374,8 +1373,7 @@ class GridSampler3DBackward0(GridSampler2DBackward0):
     reshape(input, (size(input, 0), size(input, 1), -1)).
     VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
     to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
-    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
-    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1).
     Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
     torch.nn.functional.grid_sample
     """
@@ -1414,8 +1412,7 @@ class AffineGridGeneratorBackward0(Rule):
     """The grid that makes a sampling turn, stretch and shift an image.
 
     Math: y = reshape(unit_grid(size, align_corners=align_corners) @ a.T, shape(y)).
-    VJP: reshape(g, (size(a, 0), -1, size(a, 1))).T @ unit_grid(size, align_corners=align_corners). For each place `unit_grid` has
-    a row (x, y, 1), from -1 to 1.
+    VJP: reshape(g, (size(a, 0), -1, size(a, 1))).T @ unit_grid(size, align_corners=align_corners).
     Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.   PyTorch:
     torch.nn.functional.affine_grid
     """
@@ -1515,8 +1512,8 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 class ConvTbcBackward0(Rule):
     """A convolution along time, the first dim.
 
-    Math: y = permute(conv(X, W, padding=pad), (2, 0, 1)) + bias; X = permute(self, (1, 2, 0)); W = permute(weight, (2, 1, 0)).
-    VJP: to self: permute(conv_input(shape(X), W, G, padding=pad), (2, 0, 1)); to weight: permute(conv_weight(X, shape(W), G,
+    Math: y = permute(conv1d(X, W, padding=pad), (2, 0, 1)) + bias; X = permute(self, (1, 2, 0)); W = permute(weight, (2, 1, 0)).
+    VJP: to self: permute(conv1d_input(shape(X), W, G, padding=pad), (2, 0, 1)); to weight: permute(conv1d_weight(X, shape(W), G,
     padding=pad), (2, 1, 0)); to bias: g; G = permute(g, (1, 2, 0)).
     Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.   PyTorch:
     torch.conv_tbc

@@ -725,8 +725,7 @@ class LinalgCholeskyExBackward0(Rule):
     """Cholesky factor of a positive definite matrix.
 
     Math: y = cholesky(a, upper=upper).
-    VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g. The
-    lower triangle is mirrored by `symmetric`.
+    VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g.
     Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.cholesky
     """
 
@@ -755,8 +754,7 @@ class CholeskyBackward0(Rule):
     """Cholesky factor, by its older name.
 
     Math: y = cholesky(a, upper=upper).
-    VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g. The
-    lower triangle is mirrored by `symmetric`.
+    VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g.
     Shapes: as linalg.cholesky.   Saves: the result.   PyTorch: torch.cholesky
     """
 
@@ -938,8 +936,7 @@ class LinalgQrBackward0(Rule):
 
     Math: y0 = qr(A, mode=mode)[0]; y1 = qr(A, mode=mode)[1].
     VJP: (g0 + y0 @ symmetric(tril(M.T))) @ inverse(y1).T if size(A, -2) >= size(A, -1) else fit(y0 @ tril(M.T - M) @
-    inverse(y1[:, :size(A, -2)]).T, A) + y0 @ g1; M = g1 @ y1.T - y0.T @ g0. The lower triangle is mirrored by `symmetric`; `fit`
-    puts columns of zeros behind a matrix.
+    inverse(y1[:, :size(A, -2)]).T, A) + y0 @ g1; M = g1 @ y1.T - y0.T @ g0.
     Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).   Saves: Q, R.   PyTorch: torch.linalg.qr
     """
 
@@ -1123,8 +1120,7 @@ class LinalgEighBackward0(Rule):
     """Eigenvalues and eigenvectors of a symmetric matrix.
 
     Math: y0 = eigh(A, UPLO=uplo)[0]; y1 = eigh(A, UPLO=uplo)[1].
-    VJP: y1 @ (diag_embed(g0) + skew(y1.T @ g1) / (2 * gaps(y0))) @ y1.T. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] -
-    w[i], and 1 on the diagonal.
+    VJP: y1 @ (diag_embed(g0) + skew(y1.T @ g1) / (2 * gaps(y0))) @ y1.T.
     Shapes: (..., n, n) -> (..., n), (..., n, n).   Saves: both results.   PyTorch: torch.linalg.eigh
     """
 
@@ -1182,8 +1178,7 @@ class LinalgSvdBackward0(Rule):
     unsqueeze(y1, -1)) if size(A, -2) < size(A, -1) else U @ K @ V; K = diag_embed(g1) + (skew(U.T @ G) * unsqueeze(y1, -2) +
     unsqueeze(y1, -1) * skew(V @ H.T)) / gaps(y1 ** 2); U = y0[..., :size(y1, -1)] if full_matrices else y0; V = y2[..., :size(y1,
     -1), :] if full_matrices else y2; G = g0[..., :size(y1, -1)] if full_matrices else g0; H = g2[..., :size(y1, -1), :] if
-    full_matrices else g2. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] - w[i], and 1 on the diagonal. The terms that are
-    divided by singular values are what g0 and g2 have outside the spaces of U and V.
+    full_matrices else g2. The terms that are divided by singular values are what g0 and g2 have outside the spaces of U and V.
     Shapes: (..., m, n) -> (..., m, k), (..., k), (..., k, n).   Saves: U, S, V^T.   PyTorch: torch.linalg.svd
     """
 

@@ -97,7 +97,7 @@ class NllLossBackward0(GeneralRule):
     a, dim=-1), shape(target)); w = is_class(a, target, -1, ignore_index) if weight is None else is_class(a, target,
     -1, ignore_index) * weight.   VJP: -where(w == 0, 0, g * w / sum(w)) if reduction == 'mean' else -g * w if
     reduction == 'sum' else -spread(g, a, -1) * w; w = is_class(a, target, -1, ignore_index) if weight is None else
-    is_class(a, target, -1, ignore_index) * weight.   w is the weight of each sample's right class there, and 0
+    is_class(a, target, -1, ignore_index) * weight.   Here w is the weight of each sample's right class there, and 0
     elsewhere.
     Shapes: x (n, classes) or (classes,), target (n,) or ().   Saves: x, the target, the weights, their sum. PyTorch:
     torch.nn.functional.nll_loss
@@ -183,7 +183,7 @@ class NllLoss2DBackward0(GeneralRule):
     a, dim=1), shape(target)); w = is_class(a, target, 1, ignore_index) if weight is None else is_class(a, target, 1,
     ignore_index) * reshape(weight, (-1, 1, 1)).   VJP: -where(w == 0, 0, g * w / sum(w)) if reduction == 'mean' else
     -g * w if reduction == 'sum' else -spread(g, a, 1) * w; w = is_class(a, target, 1, ignore_index) if weight is None
-    else is_class(a, target, 1, ignore_index) * reshape(weight, (-1, 1, 1)).   w is the weight of each sample's right
+    else is_class(a, target, 1, ignore_index) * reshape(weight, (-1, 1, 1)).   Here w is the weight of each sample's right
     class there, and 0 elsewhere.
     Shapes: x (n, classes, h, w), target (n, h, w).   Saves: x, the target, the weights, their sum. PyTorch:
     torch.nn.functional.nll_loss

@@ -567,8 +567,7 @@ class CrossMapLRN2dBackward(Rule):
     """Every channel divided by a power of what its neighbors' squares add up to.
 
     Math: y = a * s ** -beta; s = k + alpha / size * near(a ** 2, size).   VJP: g * s ** -beta - 2 * alpha * beta /
-    size * a * near_back(g * a * s ** (-beta - 1), size); s = k + alpha / size * near(a ** 2, size).   near adds up
-    the channels that are near to each.
+    size * a * near_back(g * a * s ** (-beta - 1), size); s = k + alpha / size * near(a ** 2, size).
     Shapes: (n, c, h, w).   Saves: a.   PyTorch: torch.nn.CrossMapLRN2d, whose VJP takes the sums over other channels
     """
 

@@ -480,7 +480,7 @@ def _evenly(g, x, y):
 class MaxBackward1(Rule):
     """Largest element.
 
-    Math: y = amax(a).   VJP: g * hit / count(hit); hit = a == y.   The largest share g evenly.
+    Math: y = amax(a).   VJP: g * hit / sum(hit); hit = a == y.   The largest share g evenly.
     Shapes: any -> ().   Saves: a and the result. PyTorch: torch.max
     """
 
@@ -495,7 +495,7 @@ class MaxBackward1(Rule):
 class MinBackward1(MaxBackward1):
     """Smallest element.
 
-    Math: y = amin(a).   VJP: g * hit / count(hit); hit = a == y.   The smallest share g evenly.
+    Math: y = amin(a).   VJP: g * hit / sum(hit); hit = a == y.   The smallest share g evenly.
     Shapes: any -> ().   Saves: a and the result. PyTorch: torch.min
     """
 
@@ -506,8 +506,9 @@ class MinBackward1(MaxBackward1):
 class Selection(Reduction):
     """A reduction along a dim that picks elements: the gradient goes back to where they were.
 
-    Math: y0 = picked_along(a, dim, y1, keepdim).   VJP: where(places(a, dim) == spread(y1, a, dim=dim), spread(g0, a,
-    dim), 0).   Only the element that was picked gets g.
+    Math: y0 = gather(a, dim, y1) if keepdim or ndim(a) == 0 else squeeze(gather(a, dim, unsqueeze(y1, dim)), dim).
+    VJP: scatter(zeros_like(a), dim, I, G); I = y1 if keepdim or ndim(a) == 0 else unsqueeze(y1, dim); G = g0 if keepdim or
+    ndim(a) == 0 else unsqueeze(g0, dim).   Only the element that was picked gets g.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices. Further arguments of `forward` come after the
     shape of the operand.
     """
@@ -548,8 +549,9 @@ def _arg(fn, x, dim, keepdim):
 class MaxBackward0(Selection):
     """Largest along a dim, the first at a tie.
 
-    Math: y0 = amax(a, dim=dim, keepdim=keepdim); y1 = argmax(a, dim=dim, keepdim=keepdim).   VJP: where(places(a,
-    dim) == spread(y1, a, dim=dim), spread(g0, a, dim=dim), 0).   Only the element that was picked gets g.
+    Math: y0 = amax(a, dim=dim, keepdim=keepdim); y1 = argmax(a, dim=dim, keepdim=keepdim).   VJP: scatter(zeros_like(a),
+    dim, I, G); I = y1 if keepdim or ndim(a) == 0 else unsqueeze(y1, dim); G = g0 if keepdim or ndim(a) == 0 else
+    unsqueeze(g0, dim).   Only the element that was picked gets g.
     Shapes: the dim goes, or stays with size 1. Saves: the indices.   PyTorch: torch.max
     """
 
@@ -562,8 +564,9 @@ class MaxBackward0(Selection):
 class MinBackward0(Selection):
     """Smallest along a dim, the first at a tie.
 
-    Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = argmin(a, dim=dim, keepdim=keepdim).   VJP: where(places(a,
-    dim) == spread(y1, a, dim=dim), spread(g0, a, dim=dim), 0).   Only the element that was picked gets g.
+    Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = argmin(a, dim=dim, keepdim=keepdim).   VJP: scatter(zeros_like(a),
+    dim, I, G); I = y1 if keepdim or ndim(a) == 0 else unsqueeze(y1, dim); G = g0 if keepdim or ndim(a) == 0 else
+    unsqueeze(g0, dim).   Only the element that was picked gets g.
     Shapes: the dim goes, or stays with size 1. Saves: the indices.   PyTorch: torch.min
     """
 
@@ -613,7 +616,7 @@ _extreme("min", MinBackward1, MinBackward0, MinimumBackward0.call)
 class AmaxBackward0(Reduction):
     """Largest over some dims, without indices.
 
-    Math: y = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / count(hit, dim=dim, keepdim=True);
+    Math: y = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / sum(hit, dim=dim, keepdim=True);
     hit = a == spread(y, a, dim=dim).   The largest share g evenly.
     Shapes: as sum.   Saves: a and the result. PyTorch: torch.amax
     """
@@ -633,7 +636,7 @@ class AmaxBackward0(Reduction):
 class AminBackward0(AmaxBackward0):
     """Smallest over some dims, without indices.
 
-    Math: y = amin(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / count(hit, dim=dim, keepdim=True);
+    Math: y = amin(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / sum(hit, dim=dim, keepdim=True);
     hit = a == spread(y, a, dim=dim).   The smallest share g evenly.
     Shapes: as sum.   Saves: a and the result. PyTorch: torch.amin
     """
@@ -680,7 +683,7 @@ class AminmaxBackward0(Reduction):
     """Smallest and largest at once.
 
     Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g0, a, dim=dim) *
-    low / count(low, dim=dim, keepdim=True) + spread(g1, a, dim=dim) * high / count(high, dim=dim, keepdim=True); low = a
+    low / sum(low, dim=dim, keepdim=True) + spread(g1, a, dim=dim) * high / sum(high, dim=dim, keepdim=True); low = a
     == spread(y0, a, dim=dim); high = a == spread(y1, a, dim=dim).
     Shapes: as sum. Saves: a and both results.   PyTorch: torch.aminmax
     """
@@ -814,7 +817,7 @@ class LinalgVectorNormBackward0(Reduction):
     """p-norm of a vector, or over some dims.
 
     Math: y = norm(a, p=ord, dim=dim, keepdim=keepdim).   VJP: nothing if ord == 0 else g_ * sign(a) if ord == 1 else
-    where(y_ == 0, 0, g_ * a / y_) if ord == 2 else g_ * sign(a) * hit / count(hit, dim=dim, keepdim=True) if abs(ord)
+    where(y_ == 0, 0, g_ * a / y_) if ord == 2 else g_ * sign(a) * hit / sum(hit, dim=dim, keepdim=True) if abs(ord)
     == inf else where(a == 0, 0, g_ * sign(a) * abs(a) ** (ord - 1) * y_ ** (1 - ord)) if ord < 1 else where(y_ == 0,
     0, g_ * sign(a) * abs(a) ** (ord - 1) / y_ ** (ord - 1)); g_ = spread(g, a, dim=dim); y_ = spread(y, a, dim=dim); hit =
     (abs(a) == y_) or isnan(a).
@@ -837,7 +840,7 @@ class NormBackward1(LinalgVectorNormBackward0):
     """The same norm under the name it has inside other functions.
 
     Math: y = norm(a, p=p, dim=dim, keepdim=keepdim).   VJP: nothing if p == 0 else g_ * sign(a) if p == 1 else
-    where(y_ == 0, 0, g_ * a / y_) if p == 2 else g_ * sign(a) * hit / count(hit, dim=dim, keepdim=True) if abs(p) ==
+    where(y_ == 0, 0, g_ * a / y_) if p == 2 else g_ * sign(a) * hit / sum(hit, dim=dim, keepdim=True) if abs(p) ==
     inf else where(a == 0, 0, g_ * sign(a) * abs(a) ** (p - 1) * y_ ** (1 - p)) if p < 1 else where(y_ == 0, 0, g_ *
     sign(a) * abs(a) ** (p - 1) / y_ ** (p - 1)); g_ = spread(g, a, dim=dim); y_ = spread(y, a, dim=dim); hit = (abs(a) == y_)
     or isnan(a).
@@ -884,7 +887,7 @@ class DistBackward0(Rule):
     """p-norm of a difference.
 
     Math: y = norm(a - b, p=p).   VJP: to a: nothing if p == 0 else d; to b: nothing if p == 0 else -d; d = g * sign(a
-    - b) if p == 1 else where(y == 0, 0, g * (a - b) / y) if p == 2 else g * sign(a - b) * hit / count(hit) if abs(p)
+    - b) if p == 1 else where(y == 0, 0, g * (a - b) / y) if p == 2 else g * sign(a - b) * hit / sum(hit) if abs(p)
     == inf else where(a == b, 0, g * sign(a - b) * abs(a - b) ** (p - 1) * y ** (1 - p)) if p < 1 else where(y == 0,
     0, g * sign(a - b) * abs(a - b) ** (p - 1) / y ** (p - 1)); hit = abs(a - b) == y.
     Shapes: a and b broadcast -> (). Saves: a, b and the result.   PyTorch: torch.dist
@@ -954,7 +957,7 @@ def logsumexp(input, dim, keepdim=False):
 class CumsumBackward0(Reduction):
     """Running sum.
 
-    Math: y = cumsum(a, dim).   VJP: revcumsum(g, dim).   To each element the sum of g from its place to the end.
+    Math: y = cumsum(a, dim).   VJP: flip(cumsum(flip(g, dim), dim), dim).   To each element the sum of g from its place to the end.
     Shapes: unchanged.   Saves: nothing. PyTorch: torch.cumsum
     """
 

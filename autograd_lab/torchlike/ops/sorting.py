@@ -123,7 +123,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 class KthvalueBackward0(Selection):
     """The k-th smallest along a dim.
 
-    Math: y0 = nth(sort(a, dim), dim, k - 1, keepdim=keepdim).
+    Math: y0 = a if ndim(a) == 0 else narrow(sort(a, dim), dim, k - 1, 1) if keepdim else select(sort(a, dim), dim, k - 1).
     VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
     keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.kthvalue

@@ -122,6 +122,7 @@ class RuleParser {
     let base = this.atom();
     for (;;) {
       if (this.next === "." && this.tokens[this.i + 1] === "T" && (this.i += 2)) base = xml("msup", base, "<mi mathvariant=\"normal\">T</mi>");
+      else if (this.take("[")) base = mrow(base, mo("["), this.list("]"), mo("]"));
       else if (this.take("**")) base = xml("msup", base, this.bare(this.unary()));
       else if (this.next === "^" && this.tokens[this.i + 1] === "+") { this.i += 2; base = xml("msup", base, mo("+")); }
       else if (this.take("^")) base = xml("msup", base, this.next === "T" && this.i++ >= 0 ? "<mi mathvariant=\"normal\">T</mi>" : this.bare(this.unary()));
@@ -184,6 +185,9 @@ class RuleParser {
   /** An operand of a fraction or a power: it needs no parentheses there. */
   bare(part) { return this.inner.get(part) ?? part; }
 }
+
+/** The name of a function as it stands in a formula. */
+export const symbol = (name) => `<math>${xml("mi", GREEK[name] ?? escape(name))}</math>`;
 
 const NO_NAMES = new Set();
 

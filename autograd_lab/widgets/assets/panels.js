@@ -1,7 +1,7 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
 import { at, bytes, clamp, dense, escape, first, flat, into, number, product, say, upTo } from "./core.js";
 import { attr, brief, card, everything, focusable, h, hasStrip, heat, numbers, s, shape, strip, tellNumber, term, write } from "./dom.js";
-import { formula } from "./formula.js";
+import { formula, symbol } from "./formula.js";
 import { engineRows, functionAt, place, written } from "./engine.js";
 import { closed, Opened } from "./opened.js";
 import { Picked } from "./picked.js";
@@ -337,7 +337,7 @@ export class Panels {
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
     }
     if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
-    html += this.jacobianText(n);
+    html += this.wordsText(node.math, ...node.rule.map(([, rule]) => rule)) + this.jacobianText(n);
     if (node.saved.length) {
       html += `<div class="agl-saved" data-freed="${saved ? 0 : 1}"><h4>${saved ? "Saved" : "Saved, now freed"}</h4>${node.saved.map(([name, v, version]) =>
         `<span>${escape(name)}${v >= 0 ? `${name ? " = " : ""}${brief(film, v)}` : ""} <small>v${version}</small></span>`).join("")}</div>`;
@@ -409,6 +409,13 @@ export class Panels {
       return `<div class="agl-fault"><div class="agl-flow">${card(film, `${name} as saved: v${was}`, then)}<span>\u2260</span>${card(film, `written over: v${was + 1}`, after)}${now > was + 1 ? `<span>\u2026 v${now}</span>` : ""}</div>
         <p>Saved at ${this.lineText(s1, l1)}</p><p>Written over at ${this.lineText(s2, l2)}</p></div>`;
     }).join("");
+  }
+
+  /** What the words in some formulas mean that nobody can look up. */
+  wordsText(...texts) {
+    const words = [...new Set(texts.join(" ").match(/[\p{L}_][\p{L}\p{Nd}_]*\(?/gu))].filter((word) => Object.hasOwn(this.film.words, word));
+    const rows = words.map((word) => `<div><dt>${symbol(word.replace("(", ""))}:</dt><dd>${escape(this.film.words[word])}</dd></div>`);
+    return rows.length ? `<dl class="agl-words">${rows.join("")}</dl>` : "";
   }
 
   // ---- the local Jacobian -----------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ export class Picked {
     else if (hidden) html += "<p>What goes along here is for you to say.</p>";
     else if (is === "sent") html += `<div class="agl-flow">${out ? term(film, film.strings[out[1]], film.strings[out[2]], v, film.strings[out[3]], panels.names) : card(film, "sent", v, "agl-out")}</div>`;
     else html += `<p>Backward, <b>${escape(node.label)}</b> will send here${rule ? `: ${panels.math(rule)}` : " the gradient for this operand"}.</p>`;
+    if (!hidden && is !== "pruned") html += panels.wordsText(rule);
     const state = target && at(target.tl, k), [status, arrived, of] = state === undefined ? [] : film.states[state];
     if (status === "waiting" && of > 1 && !panels.stage.quiz.hidesQueue) html += `<p><b>${escape(target.label)}</b> has ${arrived} of ${of} messages. What arrives is added up.</p>`;
     return html + this.line(node.src);

@@ -128,9 +128,13 @@ def remember(sheet: Sheet, stored: Iterable[Item]) -> None:
         item.expected = plain.settled(item.expected, old.expected, item.rtol)
         for one, was in zip(item.probes, old.probes, strict=False):
             one.expected = plain.settled(one.expected, was.expected, one.rtol)
+        rtol = {name: one.rtol for one in item.probes for name in one.names()}
         for wrong, said in zip(item.wrong, old.wrong, strict=False):
             wrong.answer = plain.settled(wrong.answer, said.answer)
-            wrong.outputs = plain.settled(wrong.outputs, said.outputs)
+            wrong.outputs = {
+                name: plain.settled(value, said.outputs.get(name), rtol.get(name, plain.RTOL))
+                for name, value in wrong.outputs.items()
+            }
         for stub in (*old.earlier, old.stub) if item.probes else ():
             if stub and not any(handed_out.same_code(stub, known) for known in item.stubs):
                 item.earlier.append(stub)

@@ -95,7 +95,9 @@ def settled(fresh: Any, stored: Any, rtol: float = RTOL) -> Any:
     if isinstance(fresh, list) and isinstance(stored, list) and len(fresh) == len(stored):
         return [settled(a, b, rtol) for a, b in zip(fresh, stored, strict=True)]
     if isinstance(fresh, float) and isinstance(stored, float):
-        return stored if math.isclose(fresh, stored, rel_tol=rtol / 50, abs_tol=ATOL) else fresh
+        return (
+            stored if math.isclose(fresh, stored, rel_tol=rtol / 50, abs_tol=min(ATOL, rtol / 50)) else fresh
+        )
     return fresh
 
 

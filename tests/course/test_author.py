@@ -357,6 +357,17 @@ def test_rounding_does_not_change_what_is_stored(tmp_path):
     assert plain.settled([1.0000004, -1e-9], [1.0, 0.0], rtol=1e-6) == [1.0000004, 0.0]
 
 
+def test_a_probe_that_has_become_exact_is_stored_exactly(tmp_path):
+    """What was stored with fewer digits, when its probe asked for fewer, is no rounding any more: neither right nor wrong results keep it."""
+    stored, fresh = sheet_of(tmp_path, SOURCE), sheet_of(tmp_path, SOURCE)
+    fresh.items[1].probes[0].rtol = 1e-9
+    stored.items[1].probes[0].expected = [[2.00000003, 6.0]]
+    stored.items[1].wrong[0].outputs["on_numbers"] = [1.00000003, 9]
+    author.remember(fresh, stored.items)
+    assert fresh.items[1].probes[0].expected == [[2.0, 6.0]]
+    assert fresh.items[1].wrong[0].outputs["on_numbers"] == [1.0, 9.0]
+
+
 def test_stubs_of_earlier_deliveries_are_remembered(tmp_path):
     """A student who has changed something else in the notebook keeps the old stub when a new one comes."""
 

@@ -285,10 +285,10 @@ def the_graph(build):
 
 @probe(points=2, hidden=True)
 def other_leaves(build):
-    "Leaves with other values and shapes, and others of the same shape; and whether all that is sent to them arrives"
+    "Leaves with other values and shapes, and others of the same shape, of 64 bits; and whether all that is sent to them arrives"
     found = []
-    for a, b in (([1.0, -3.0], [0.0, 4.0]), ([2.0, 0.5], [1.0, -1.0])):
-        leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", a), ("b", b))}
+    for a, b, bits in (([1.0, -3.0], [0.0, 4.0], torch.float32), ([2.0, 0.5], [1.0, -1.0], torch.float64)):
+        leaves = {n: torch.tensor(v, dtype=bits, requires_grad=True) for n, v in (("a", a), ("b", b))}
         y = build(leaves["a"], leaves["b"])
         found += [graph_of(y, leaves), y.detach(), unhooked(*leaves.values())]
     return found
@@ -684,7 +684,12 @@ def values():
     a, b, k = Value(2.0, requires_grad=True), Value(5.0, requires_grad=True), Value(3.0)
     h = Value(6.0, grad_fn=Node("MulBackward0", [a.accumulator, None]))
     j = Value(7.0, grad_fn=Node("ExpBackward0", [b.accumulator]))
-    return {"a": a, "b": b, "k": k, "h": h, "j": j}
+    known = {"a": a, "b": b, "k": k, "h": h, "j": j}
+    for x in known.values():
+        x.as_it_was = dict(
+            vars(x)
+        )  # an answer may change what it is given: that is told, and not taken for another edge
+    return known
 
 
 @shared
@@ -693,8 +698,9 @@ def told(y, known):
 
     def end(edge):
         for name, x in known.items():
-            if edge is not None and (edge is x.grad_fn or edge is x.accumulator):
-                return ("the node of " if edge is x.grad_fn else "the accumulator of ") + name
+            grad_fn, accumulator = x.as_it_was["grad_fn"], x.as_it_was["accumulator"]
+            if edge is not None and (edge is grad_fn or edge is accumulator):
+                return ("the node of " if edge is grad_fn else "the accumulator of ") + name
         return edge if edge is None else f"another {type(edge).__name__}"
 
     if y is None or not hasattr(y, "grad_fn"):
@@ -705,7 +711,8 @@ def told(y, known):
         found.append("and an accumulator")
     if node is not None and (node.variable is not None or node.rule is not None):
         found.append("and a node with more than a name and edges")
-    return found
+    changed = [name for name, x in known.items() if vars(x) != x.as_it_was | {"as_it_was": x.as_it_was}]
+    return [*found, *(f"and {name} is no longer what it was" for name in changed)]
 
 
 @probe(points=0.5, cases=[("k", "k"), ("a", "k"), ("k", "a"), ("a", "b"), ("h", "k"), ("h", "a"), ("a", "a")])
@@ -772,6 +779,18 @@ def record(name, operands, data):
     for x in operands:
         wants = x.accumulator is not None
         edges.append(x.grad_fn or (Node("AccumulateGrad", [], x) if wants else None))
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "The new Value is right, but an operand is no longer what it was. Read the operands, and write only into what is new.",
+    score=0,
+)
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    for x in operands:
+        x.accumulator = None
     return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
 
 

@@ -542,9 +542,9 @@ def from_a_node(count, root):
     return named(count(known[root]), known)
 
 
-@probe(points=0.5, hidden=True, cases=[("n", 0, 0), ("s", 0, 0), ("n", 8, 0), ("m", 1, 3000)])
+@probe(points=0.5, hidden=True, cases=[("n", 0, 0), ("q", 0, 0), ("s", 0, 0), ("n", 8, 0), ("m", 1, 3000)])
 def again_and_far(count, end, double, single):
-    "From {0}, with {1} nodes before it that lead to the next one twice, and {2} that do once; counted two times, nothing is changed"
+    "From {0}, with {1} nodes before it that lead to the next one twice, and {2} that do once, and short cuts; counted two times, nothing is changed"
     from autograd_lab.course.own_engine import Node
 
     known = graphs()
@@ -553,6 +553,8 @@ def again_and_far(count, end, double, single):
         top = Node("double", [top, None, top])
     for _ in range(single):
         top = Node("single", [None, top])
+    if end == "s":  # to nodes that a longer way leads to as well
+        top = Node("short cuts", [top, known["p"], known["m"]])
     before = [vars(one) | {"edges": list(one.edges)} for one in known.values()]
     first, second = count(top), count(top)
     numbers = sorted(first.values())
@@ -585,6 +587,26 @@ def count(root):
             if node is not None:
                 deps[node] = deps.get(node, 0) + 1
                 stack.append(node)
+    return deps
+
+
+@wrong(
+    "M06",
+    "A node that a short way and a long way lead to is counted anew when the long one arrives. Remember every node that you have met, "
+    "not only the latest.",
+    score=0.5,
+)
+def count(root):
+    deps, level = {root: 1}, [root]
+    while level:
+        following = []
+        for one in level:
+            for node in one.edges:
+                if node is not None:
+                    deps[node] = deps.get(node, 0) + 1
+                    if node not in level and node not in following:
+                        following.append(node)
+        level = following
     return deps
 
 

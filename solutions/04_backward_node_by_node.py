@@ -362,7 +362,7 @@ item(
 # ## 04.4 · Write backward (5 points)
 #
 # Here is a very simple graph. A node knows its `value`, its `inputs`, and its `rule`: from
-# the gradient `g` of its value, `rule(g)` makes a list with one gradient per input. Write
+# the gradient `g` of its value, `rule(g)` makes a list with one gradient per input. At first every `.grad` is 0.0. Write
 # `backward(root)`. Afterwards the `.grad` of every node is the gradient of the root with respect to that node. A graph may be
 # thousands of nodes deep, and Python allows about a thousand calls inside each other.
 
@@ -1155,9 +1155,11 @@ def waiting(which, later=0):
     made = {}
     for name in sorted(which, key=lambda name: int(name[1:])):
         number = int(name[1:]) + later
-        edges = [None] * (1 + 7 * number % 5)
+        edges = [Value(0.0, requires_grad=True).accumulator, *[None] * (7 * number % 5)]
         made[name] = Value(0.0, requires_grad=True).accumulator if name[0] == "N" else Node("Op", edges)
         made[name].number = number
+        if name[0] == "N" and number % 2 == 0:  # as in a second pass
+            made[name].variable.grad = 1.0
     return [made[name] for name in which], {one: name for name, one in made.items()}
 
 
@@ -1184,6 +1186,7 @@ def one_taken(pop, which):
         (["n10", "n100", "n9"],),
         (["n6", "n2", "n4", "n8", "n1", "N3"],),
         (["n4", "N1", "n3", "N2"],),
+        (["n0", "N3"],),
     ],
 )
 def until_none_is_left(pop, which):
@@ -1301,6 +1304,37 @@ def pop(ready):
     return node
 
 
+@wrong(
+    "",
+    "A node whose number is 0 is not found: the search begins as if 0 were the number of another one. Begin with a node of the list.",
+    score=0.5,
+)
+def pop(ready):
+    best, highest = None, 0
+    for node in ready:
+        if node.variable is not None:
+            best = node
+            break
+        if node.number > highest:
+            best, highest = node, node.number
+    ready.remove(best)
+    return best
+
+
+@wrong(
+    "",
+    "An accumulator whose leaf has a gradient already has to wait. It runs before all others in a later pass, too.",
+    score=0.5,
+)
+def pop(ready):
+    def runs_first(node):
+        return node.variable is not None and node.variable.grad is None
+
+    node = max(ready, key=lambda node: (runs_first(node), node.number))
+    ready.remove(node)
+    return node
+
+
 @right
 def pop(ready):
     node = max(ready, key=lambda node: (node.variable is not None, node.number))
@@ -1321,6 +1355,18 @@ def pop(ready):
             return ready.pop(place)
     numbers = [node.number for node in ready]
     return ready.pop(numbers.index(max(numbers)))
+
+
+@right
+def pop(ready):
+    """An accumulator is the node that leads nowhere."""
+    for node in ready:
+        if not any(node.edges):
+            break
+    else:
+        node = max(ready, key=lambda node: node.number)
+    ready.remove(node)
+    return node
 
 
 @right

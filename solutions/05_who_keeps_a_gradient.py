@@ -713,9 +713,11 @@ def other_messages(deliver, messages, deps):
 
     n, m, g = Node("n", [None]), Node("m", [None]), np.array([1.0, 2.0])
     left, held, order = {n: 2, m: 2}, {}, []
-    for node, message in ((n, g), (m, g), (n, np.array([10.0, 20.0])), (m, np.array([100.0, 200.0]))):
+    sent_later = np.array([10.0, 20.0]), np.array([100.0, 200.0])
+    for node, message in ((n, g), (m, g), *zip((n, m), sent_later)):
         deliver(node, message, left, held, order)
-    return [found, held[n].tolist(), held[m].tolist(), g.tolist(), [one.name for one in order]]
+    stay = [one.tolist() for one in (g, *sent_later)]
+    return [found, held[n].tolist(), held[m].tolist(), stay, [one.name for one in order]]
 
 
 @look("The lab's own engine delivers, instead of the function.")
@@ -871,7 +873,7 @@ def deliver(node, g, deps, buffers, ready):
 @wrong(
     "",
     "Numbers are right. But if a message is an array, your sum is written into it, and another node may have the same array: make a new "
-    "one, with + and not +=.",
+    "one for the sum.",
     score=0.5,
 )
 def deliver(node, g, deps, buffers, ready):
@@ -881,6 +883,23 @@ def deliver(node, g, deps, buffers, ready):
         buffers[node] += g
     else:
         buffers[node] = g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "Numbers are right. But if a message is an array, your sum is written into it, and another node may have the same array: make a new "
+    "one for the sum.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    if node in buffers:
+        g += buffers[node]
+    buffers[node] = g
     deps[node] -= 1
     if deps[node] == 0:
         ready.append(node)

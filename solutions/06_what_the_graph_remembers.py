@@ -666,7 +666,7 @@ item(
 # ## 06.5 · An engine that grows: accumulate (2 points)
 #
 # The last piece of your engine puts the others together. `engine` has them: `count`, `pop` and `deliver`, yours or, where an exercise is
-# still open, the course's. Each node now has its `rule`, too: `node.rule(g)` is a list with one message for each of
+# still open, the course's. Each node now has its `rule`, too: `node.rule(g)` is a list with one message, a number, for each of
 # `node.edges`.
 #
 # Write `backward(root)`: count, deliver the first message, 1.0, to the root, and then pop and run nodes until none is ready. What
@@ -771,7 +771,7 @@ def a_program(backward, text, times):
 
 @probe(points=1, hidden=True)
 def each_rule_once(backward):
-    "Each rule asked once; two leaves, an accumulator as the root, more operands, dead ends in any place, gradients of 0 and below, a long chain"
+    "Each rule asked once; two leaves, of the same number too, an accumulator as the root, more operands, dead ends in any place, gradients of 0 and below, a long chain"
     names = program("b = mul(a, a); c = mul(b, k); d = add(c, b); y = mul(d, b); z = mul(y, e)", a=0.5, e=4.0)
     asked, found = [], []
     for name in "bcdyz":
@@ -790,6 +790,9 @@ def each_rule_once(backward):
         more = program(text, a=0.5, e=-4.0, zero=0.0)
         backward(more["y"].grad_fn)
         found.append([*[more[name].grad for name in ("a", "e", "zero")], sorted(vars(more["y"].grad_fn))])
+    alike = program("y = mul(mul(a, e), a)", a=0.5, e=0.5)
+    backward(alike["y"].grad_fn)
+    found.append([alike["a"].grad, alike["e"].grad])
     twice = program("y = a\nfor _ in range(9): y = add(y, y)", a=1.0)
     backward(twice["y"].grad_fn)
     deep = program("y = a\nfor _ in range(2000): y = add(y, k)", a=1.0)
@@ -950,6 +953,26 @@ def backward(root):
         else:
             for edge, message in zip(node.edges, node.rule(g)):
                 deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "Two leaves with the same number are taken for one, and only one of them gets its gradient. A leaf is known by itself, not by what it holds.",
+    score=1,
+)
+def backward(root):
+    deps, buffers, ready, leaves = count(root), {}, [], {}
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            leaves[node.variable.data] = node.variable, g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+    for leaf, g in leaves.values():
+        leaf.grad = g if leaf.grad is None else leaf.grad + g
 
 
 @look("The lab's own engine runs, instead of the function.")

@@ -275,7 +275,6 @@ item(
         "Write into the tensor itself: p -= ... What does autograd say to that, and which switch helps?",
         "Under no_grad, in place, and only where p.grad is not None.",
     ],
-    equivalent={"7: lr * p.grad -> p.grad.mul_(lr)": "the gradient is None afterwards"},
 )
 
 
@@ -315,7 +314,7 @@ def it_stays_a_parameter(step):
 
 @probe(points=1, hidden=True)
 def training_goes_on(step):
-    "Three turns in a row, with the same list"
+    "Three turns in a row, with the same list; and two parameters that have one and the same gradient"
     p, q = two()
     p.grad = q.grad = None
     r = torch.tensor([[1.0, -1.0]], dtype=torch.float64, requires_grad=True)
@@ -328,7 +327,10 @@ def training_goes_on(step):
     for place in (0, 2):
         step(again[place : place + 2], 0.5)
     found = [p.detach(), q.detach(), r.detach(), len(parameters), torch.is_grad_enabled(), *fine]
-    return [*found, *(t.detach() for t in again)]
+    both = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2)]
+    both[0].grad = both[1].grad = torch.tensor([4.0, -8.0])
+    step(both, 0.5)
+    return [*found, *(t.detach() for t in (*again, *both))]
 
 
 @probe(points=1, hidden=True)
@@ -462,6 +464,19 @@ def step(parameters, lr):
         p.requires_grad_(True)
 
 
+@wrong(
+    "",
+    "A gradient is written to before all have used it: two parameters may have one and the same. Leave it as it is, and compute lr * p.grad.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is not None:
+                p -= p.grad.mul_(lr)
+                p.grad = None
+
+
 @wrong("", "Uphill: the gradient points to where the loss grows. Subtract it.", score=1)
 def step(parameters, lr):
     with torch.no_grad():
@@ -481,7 +496,7 @@ def step(parameters, lr):
 
 
 @wrong(
-    "M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=3
+    "M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=2
 )
 def step(parameters, lr):
     with torch.no_grad():
@@ -594,7 +609,7 @@ def step(parameters, lr):
 # %% [markdown]
 # ## 07.4 · Freeze the layer in the middle (3 points)
 #
-# Here are three layers in a row. `middle` was trained before. It should stay as it is, in this step and in all that follow.
+# Here are three layers in a row. `middle` was trained before, and its gradients are cleared. It should stay as it is, in this step and in all that follow.
 # `first` and `last` should learn. Write `backward_frozen`.
 
 

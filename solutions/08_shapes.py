@@ -185,7 +185,8 @@ item("08.2", kind="number", points=2, partial=True, variant=bias)
 # ## 08.3 · Write `unbroadcast` (4 points)
 #
 # `g` is the message for a tensor **after** broadcasting. `shape` is the shape of the tensor itself. Sum `g` over
-# every dimension that broadcasting added or stretched, so that the result has exactly that shape. `g` itself stays as it is.
+# every dimension that broadcasting added or stretched, so that the result has exactly that shape, and the dtype of `g`. `g` itself
+# stays as it is.
 
 
 # %%
@@ -253,9 +254,9 @@ def deeper(unbroadcast, shape):
     return unbroadcast(torch.arange(24.0).reshape(2, 3, 4), tuple(shape))
 
 
-@probe(points=1, hidden=True)
+@probe(points=1, hidden=True, rtol=1e-9)
 def against_autograd(unbroadcast):
-    "The same numbers as autograd, for square tables too; other numbers in the same shapes; and whether each message stays as it is"
+    "The same numbers of 64 bits as autograd, for square tables too; other numbers in the same shapes; and whether each message stays as it is"
     found, stays = [], []
     for left, right in [
         ((3,), (3, 3)),
@@ -265,7 +266,7 @@ def against_autograd(unbroadcast):
         ((3,), (3, 3)),
     ]:
         whole = np.broadcast_shapes(left, right)
-        g = torch.tensor(np.random.default_rng(8 + len(found)).integers(1, 50, whole).astype("float32") + 0.1)
+        g = torch.tensor(np.random.default_rng(8 + len(found)).integers(1, 50, whole) + 0.1)
         as_it_was = untouched(g)
         found.extend([unbroadcast(g, left), unbroadcast(g, right)])
         stays.append(as_it_was())
@@ -415,6 +416,15 @@ def unbroadcast(g, shape):
     return g
 
 
+@wrong(
+    "",
+    "Right in 32 bits, but the message has 64: half of its digits are lost. Sum tensors of its own dtype.",
+    score=3,
+)
+def unbroadcast(g, shape):
+    return g.float().sum_to_size(shape)
+
+
 @right
 def unbroadcast(g, shape):
     return g.sum_to_size(shape)
@@ -449,7 +459,7 @@ def unbroadcast(g, shape):
 @avoiding
 def unbroadcast(g, shape):
     """Let autograd do it: the gradient of a broadcast sum."""
-    tensor = torch.zeros(tuple(shape), requires_grad=True)
+    tensor = torch.zeros(tuple(shape), dtype=g.dtype, requires_grad=True)
     (tensor + torch.zeros(tuple(g.shape))).backward(g)
     return tensor.grad
 
@@ -471,7 +481,7 @@ def unbroadcast(g, shape):
     import itertools
 
     own = (1,) * (len(g.shape) - len(shape)) + tuple(shape)
-    result = torch.zeros(own)
+    result = torch.zeros(own, dtype=g.dtype)
     for place in itertools.product(*map(range, g.shape)):
         home = tuple(0 if size == 1 else i for i, size in zip(place, own))
         result[home] += g[place]
@@ -499,7 +509,7 @@ def unbroadcast(g, shape):
 #
 # The whole batch is too large for the memory, so this function takes `size` rows at a time and lets the
 # gradients add up. The result should be the gradient of the mean squared error over **all** rows. It is too large.
-# Mend it. (The last piece may be smaller than the others. Nothing changes but `w.grad`.)
+# Mend it. (`y` has one number for each row. The last piece may be smaller than the others. Nothing changes but `w.grad`.)
 
 
 # %%
@@ -602,7 +612,7 @@ def a_smaller_last_piece(batch_gradient, size):
     return batch_gradient(*problem(7), size)
 
 
-@probe(points=0.5, hidden=True, cases=[(8,), (3,)])
+@probe(points=0.5, hidden=True, cases=[(8,), (3,)], rtol=1e-9)
 def all_at_once_and_old_gradients(batch_gradient, size):
     "A gradient left over from before, all rows at once and in pieces; then other leaves, and errors of 0; and whether w, x and y stay"
     w, x, y = problem(5)

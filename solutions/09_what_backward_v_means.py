@@ -245,7 +245,8 @@ item(
 # %% [markdown]
 # ## 09.4 · The rule of a matrix product (3 points)
 #
-# `G` is the message that arrives at `X @ W`. Return what goes to `X` and what goes to `W`; all three stay as they are.
+# `G` is the message that arrives at `X @ W`. Return what goes to `X` and what goes to `W`, each with the shape and the dtype of its
+# matrix; all three stay as they are.
 
 
 # %%
@@ -284,9 +285,9 @@ def three_shapes(matmul_rule, n, k, m):
     return list(matmul_rule(*numbers(1, (n, m), (n, k), (k, m))))
 
 
-@probe(points=1, hidden=True)
+@probe(points=1, hidden=True, rtol=1e-9)
 def square(matmul_rule):
-    "Square matrices, where every product fits, and then others of the same shape; and whether they stay as they are"
+    "Square matrices of 64 bits, where every product fits, and then others of the same shape; and whether they stay as they are"
     first, other = ([t + 0.1 for t in numbers(seed, (3, 3), (3, 3), (3, 3))] for seed in (2, 5))
     as_they_were = untouched(*first, *other)
     return [*map(torch.as_tensor, (*matmul_rule(*first), *matmul_rule(*other))), as_they_were()]
@@ -369,13 +370,35 @@ def matmul_rule(G, X, W):
 
 @wrong(
     "M24",
-    "G, X or W is no longer what it was. X and W belong to the caller, and G may be on its way to another operand as well: make new tensors.",
+    "G, X or W does not stay as it is: it is written to, or its flag is switched, even if that is undone. X and W belong to the caller, and G may "
+    "be on its way to another operand as well: make new tensors.",
     score=2,
 )
 def matmul_rule(G, X, W):
     to_W = X.T @ G
     X.copy_(G @ W.T)
     return X, to_W
+
+
+@wrong(
+    "M24",
+    "G, X or W does not stay as it is: it is written to, or its flag is switched, even if that is undone. X and W belong to the caller, and G may "
+    "be on its way to another operand as well: make new tensors.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    to_X = G @ W.t_()
+    W.t_()
+    return to_X, X.T @ G
+
+
+@wrong(
+    "",
+    "Right in 32 bits, but the matrices have 64: half of the digits are lost. Compute with tensors of their own dtype.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    return (G @ W.T).float(), (X.T @ G).float()
 
 
 @wrong(
@@ -455,8 +478,8 @@ def matmul_rule(G, X, W):
 # %% [markdown]
 # ## 09.5 · The Jacobian, row by row (2 points)
 #
-# `f` takes a vector to a vector. Uncover its Jacobian with one backward pass for each output. The result is a tensor with a row for each output
-# and a column for each input. `x` requires a gradient, and stays as it is (only its `.grad` may change).
+# `f` takes a vector to a vector. Uncover its Jacobian with one backward pass for each output. The result is a tensor of the dtype of `x`, with
+# a row for each output and a column for each input. `x` requires a gradient, and stays as it is (only its `.grad` may change).
 
 
 # %%
@@ -501,11 +524,11 @@ def few_from_few(jacobian, outputs, inputs):
     return jacobian(lambda x: A @ x**2, torch.tensor([1.0, 2.0, 3.0][:inputs], requires_grad=True))
 
 
-@probe(points=0.5, hidden=True)
+@probe(points=0.5, hidden=True, rtol=1e-9)
 def more_outputs(jacobian):
-    "More outputs than inputs"
-    A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0], [5.0, 0.5]])
-    x = torch.tensor([0.5, -1.0], requires_grad=True)
+    "More outputs than inputs, in 64 bits"
+    A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0], [5.0, 0.5]], dtype=torch.float64)
+    x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
     return [
         jacobian(lambda x: A @ torch.exp(x) * 2, x),
         jacobian(lambda x: A @ x, x),
@@ -693,6 +716,19 @@ def jacobian(f, x):
     return known[f]
 
 
+@wrong(
+    "",
+    "Right in 32 bits, but x has 64: half of the digits are lost on the way into your table. Give it the dtype of x.",
+    score=1.5,
+)
+def jacobian(f, x):
+    y = f(x)
+    table = torch.zeros(len(y), len(x))
+    for i in range(len(y)):
+        table[i] = torch.autograd.grad(y[i], x, retain_graph=True)[0]
+    return table
+
+
 @avoiding
 def jacobian(f, x):
     return torch.autograd.functional.jacobian(f, x)
@@ -734,7 +770,7 @@ def jacobian(f, x):
 @right
 def jacobian(f, x):
     outputs = f(x)
-    table = torch.zeros(len(outputs), len(x))
+    table = torch.zeros(len(outputs), len(x), dtype=x.dtype)
     for place, output in enumerate(outputs):
         table[place] = torch.autograd.grad(output, x, retain_graph=True)[0]
     return table

@@ -96,7 +96,8 @@ item(
 #
 # Write the operation `log(sum(exp(x)))` for a tensor of one dimension. Its slope is `exp(x)` divided by the sum.
 # Values up to 1000 must not overflow: take the greatest element `m` out first: `log(sum(exp(x))) = m + log(sum(exp(x - m)))`.
-# `x`, the message and what you save stay as they are: backward may come through the same graph a second time.
+# `x`, the message and what you save stay as they are: backward may come through the same graph a second time. The value, and the message for
+# `x`, have the dtype of `x`.
 
 
 # %%
@@ -183,9 +184,9 @@ def no_overflow(op, values):
     return run(op, values, 2.0)
 
 
-@probe(points=0.5, hidden=True, rtol=1e-5)
+@probe(points=0.5, hidden=True, rtol=1e-9)
 def two_before_one_backward(op):
-    "Applied twice, to different numbers, before backward is called; backward twice; and whether x and the message stay as they are"
+    "Applied twice, to different numbers of 64 bits, before backward is called; backward twice; and whether x and the message stay as they are"
     x, z = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.5, -1.1, 2.3], [1.0, 3.0]))
     message = torch.tensor(0.1, dtype=torch.float64)
     as_they_were = untouched(x, z, message)
@@ -194,7 +195,7 @@ def two_before_one_backward(op):
     first, _ = op.apply(x), op.apply(x.detach() * 2)
     for _ in range(2):
         first.backward(message, retain_graph=True)
-    return [y.item(), x.grad, z.grad, as_they_were()]
+    return [y.item() * 1e4, x.grad * 1e4, z.grad, as_they_were()]
 
 
 @look("backward lets the lab's autograd differentiate, instead of having a rule.")
@@ -383,8 +384,7 @@ class LogSumExp(torch.autograd.Function):
 
 @wrong(
     "M24",
-    "Something that you were given is no longer what it was: `-=` and methods with an underscore write into x or g itself. "
-    "x belongs to the caller.",
+    "Something that you were given is no longer what it was: what is written in place is written into x or g itself. x belongs to the caller.",
     score=2.5,
 )
 class LogSumExp(torch.autograd.Function):
@@ -400,6 +400,24 @@ class LogSumExp(torch.autograd.Function):
     def backward(ctx, g):
         (p,) = ctx.saved_tensors
         return g * p
+
+
+@wrong(
+    "",
+    "Right in 32 bits, but x has 64: half of the digits are lost on the way. Compute with tensors of the dtype of x.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        numbers = x.numpy().astype("float32")
+        e = np.exp(numbers - numbers.max())
+        ctx.p = torch.from_numpy(e / e.sum())
+        return torch.tensor(numbers.max() + np.log(e.sum()))
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.p
 
 
 @wrong(
@@ -573,7 +591,7 @@ class LogSumExp(torch.autograd.Function):
 #
 # This is the loss of most classifiers, as one operation. `z` has a row of scores for each example, `target` the number of
 # the right class of each (integers). The forward part is given. It saves the probabilities `p`, and `target`.
-# Write the rule: for each row, `p` minus 1 at the right class, divided by the number of rows, times the message.
+# Write the rule: for each row, `p` minus 1 at the right class, divided by the number of rows, times the message. The result has the dtype of `p`.
 
 
 # %%
@@ -635,10 +653,12 @@ def two_rows(rule):
     return ask(rule, [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [1, 0], 1.0)[0]
 
 
-@probe(points=1, hidden=True)
+@probe(points=1, hidden=True, rtol=1e-9)
 def three_rows_and_a_message(rule):
-    "Several rows, another message"
-    return ask(rule, [[0.1, 0.2, 0.4, 0.3], [0.5, 0.1, 0.1, 0.3], [0.25, 0.25, 0.3, 0.2]], [3, 2, 3], 6.0)[0]
+    "Several rows, another message, in 64 bits"
+    rows = [[0.1, 0.2, 0.4, 0.3], [0.5, 0.1, 0.1, 0.3], [0.25, 0.25, 0.3, 0.2]]
+    g, p = (torch.tensor(one, dtype=torch.float64) for one in (12345.678, rows))
+    return rule(g, p, torch.tensor([3, 2, 3]))
 
 
 @probe(points=1, hidden=True)
@@ -715,7 +735,7 @@ def rule(g, p, target):
 
 @wrong(
     "M24",
-    "The message g has changed: `/=` writes into it, and it may be on its way to another node as well. Divide into a new one.",
+    "The message g has changed: you write into it, and it may be on its way to another node as well. Divide into a new one.",
     score=3,
 )
 def rule(g, p, target):
@@ -755,6 +775,17 @@ def rule(g, p, target):
     d = -p
     d[torch.arange(len(target)), target] += 1
     return g * d / len(target)
+
+
+@wrong(
+    "",
+    "Right in 32 bits, but p has 64: half of the digits are lost. Give the result the dtype of p.",
+    score=3,
+)
+def rule(g, p, target):
+    d = p.float().clone()
+    d[torch.arange(len(target)), target] -= 1
+    return g.float() * d / len(target)
 
 
 @wrong("", "Without minus 1 at the right class the rule does not know the target at all.")
@@ -806,7 +837,7 @@ def rule(g, p, target):
 
     numbers = np.array(p.tolist())
     numbers[np.arange(len(numbers)), target.tolist()] -= 1
-    return torch.tensor(numbers * float(g) / len(numbers), dtype=torch.float32)
+    return torch.tensor(numbers * float(g) / len(numbers), dtype=p.dtype)
 
 
 @right
@@ -897,26 +928,50 @@ def gradient(entropy):
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def small_ones(entropy):
-    "Very small elements are not zero"
-    return [
-        slope(entropy, values)
-        for values in ([1e-12, 0.0, 0.125], [1e-30, 2.0, 1.0], [[0.5, 0.25, 0.0], [0.1, 0.0, 0.15]])
+    "Very small elements are not zero; and p of other shapes: two dimensions, three, none, and no element"
+    few = [
+        [1e-12, 0.0, 0.125],
+        [1e-30, 2.0, 1.0],
+        [[0.5, 0.25, 0.0], [0.1, 0.0, 0.15]],
+        [[[0.5, 0.0]], [[0.25, 0.1]]],
+        0.25,
+        0.0,
     ]
+    return [*(slope(entropy, values) for values in few), entropy(torch.zeros(0, 2, requires_grad=True))]
 
 
-@probe(points=0.5, hidden=True, rtol=1e-4)
+@probe(points=0.5, hidden=True, rtol=1e-9)
 def only_zeros(entropy):
-    "Nothing but zeros; and another loss, whose gradient is infinite there, beside it"
+    "Nothing but zeros; and another loss, whose gradient is infinite there, beside it; then the value in 64 bits"
     p = torch.zeros(2, 2, requires_grad=True)
     as_it_was = untouched(p)
     y = entropy(p)
     y.backward()
-    return [y.item(), p.grad, as_it_was()]
+    exact = entropy(torch.tensor([0.1, 0.0, 0.7], dtype=torch.float64))
+    return [y.item(), p.grad, as_it_was(), exact.abs() * 1e4]
 
 
-@wrong("M26", "where hides the value of the branch not taken, not its derivative: 0 * inf is nan. Make the input of log safe.")  # fmt: skip
+@wrong("M26", "The log of 0 is infinite, and so is its derivative. To replace its value afterwards does not replace that: 0 * inf is nan. Make the input of log safe.")  # fmt: skip
 def entropy(p):
     return torch.where(p > 0, -p * p.log(), 0.0).sum()
+
+
+@wrong("M26", "The log of 0 is infinite, and so is its derivative. To replace its value afterwards does not replace that: 0 * inf is nan. Make the input of log safe.")  # fmt: skip
+def entropy(p):
+    return torch.nan_to_num(-p * p.log()).sum()
+
+
+@wrong(
+    "",
+    "Right for a vector and for a table. But p may have any shape, none of its dimensions too: compute with all elements at once.",
+    score=1.5,
+)
+def entropy(p):
+    total = 0.0
+    for row in p:
+        safe = torch.where(row > 0, row, 1.0)
+        total = total - (safe * safe.log()).sum()
+    return total
 
 
 @wrong(

@@ -203,7 +203,7 @@ item("12.2", kind="number", points=2, partial=True, variant=numbers_of_order_two
 # ## 12.3 · The product without the matrix (3 points)
 #
 # Write `hvp(f, x, v)`: the Hessian of the number `f(x)`, times `v`, in two backward passes. `x` has any shape and may not
-# require a gradient. Neither `x` nor its `.grad` may change.
+# require a gradient. Neither `x` nor its `.grad` may change, and the result has the dtype of `x`.
 
 
 # %%
@@ -253,13 +253,14 @@ def x_is_left_alone(hvp):
     return [found, x.detach(), x.grad, x.requires_grad]
 
 
-@probe(points=1, hidden=True)
+@probe(points=1, hidden=True, rtol=1e-9)
 def a_matrix(hvp):
-    "x of shape (2, 3) that does not require a gradient, and stays like that, and another; v stays as it is"
-    x = torch.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 4.0]])
-    v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]])
+    "x of shape (2, 3), of 64 bits, that does not require a gradient, and stays like that, and others, with three dimensions, and with none; v stays as it is"
+    x = torch.tensor([[1.1, 2.0, 3.0], [0.5, -1.0, 4.0]], dtype=torch.float64)
+    v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]], dtype=torch.float64)
     as_they_were = untouched(x, v)
     found = [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v), v]
+    found += [hvp(cubic, x.reshape(2, 1, 3), v.reshape(2, 1, 3)), hvp(cubic, x[0, 0], v[1, 0])]
     return [*found, hvp(cubic, x * 2, v), as_they_were()]
 
 
@@ -415,6 +416,17 @@ def hvp(f, x, v):
     return torch.autograd.grad(g @ v, x)[0]
 
 
+@wrong(
+    "",
+    "Right in 32 bits, but x has 64: half of the digits are lost on the way. Work in the dtype of x.",
+    score=2,
+)
+def hvp(f, x, v):
+    start = torch.tensor(x.tolist(), requires_grad=True)
+    (g,) = torch.autograd.grad(f(start), start, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), start)[0]
+
+
 @wrong("", "That is the gradient times v, with no second derivative in it.")
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -467,7 +479,7 @@ def hvp(f, x, v):
             total = total + slope * weight
         return total
 
-    start = torch.tensor(x.tolist(), requires_grad=True)
+    start = torch.tensor(x.tolist(), dtype=x.dtype, requires_grad=True)
     return torch.autograd.grad(directional(start), start)[0]
 
 
@@ -523,7 +535,7 @@ def hvp(f, x, v):
 # ## 12.4 · A penalty that does nothing (2 points)
 #
 # `penalized(f, w, x, strength)` should return the gradient by `w` of `f(w, x)` plus `strength` times the sum of the squared
-# slopes of `f` by `x`. There is no error, but `strength` changes nothing. Mend it.
+# slopes of `f` by `x`. There is no error, but `strength` changes nothing. Mend it. (`w`, `x` and their `.grad` stay as they are.)
 
 
 # %%
@@ -570,9 +582,9 @@ def a_number(penalized, w, x, strength):
     return penalized(lambda w, x: w * w * x, w, x, strength)
 
 
-@probe(points=1, hidden=True)
+@probe(points=1, hidden=True, rtol=1e-9)
 def weights_that_are_a_vector(penalized):
-    "A vector w, with a vector and with a matrix x, strengths above and below 0, other numbers in the same shapes; all left alone, what f gives as well"
+    "A vector w, of 64 bits, with a vector and with a matrix x, strengths above and below 0, other numbers in the same shapes, old gradients; all left alone, what f gives as well"
 
     made = []
 
@@ -581,14 +593,17 @@ def weights_that_are_a_vector(penalized):
         made.append((y, y.item()))
         return y
 
-    w, x = torch.tensor([1.1, -2.3], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)
+    w, x = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1.1, -2.3], [3.0, 0.5]))
     as_they_were = untouched(w, x)
     found = [penalized(cubes, w, x, s) for s in (0.25, 2.0, -0.5)]
     found.append(penalized(cubes, x, w, 2.0))
-    rows = torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.0, 3.0]], requires_grad=True)
+    rows = torch.tensor([[1.0, 2.0], [0.5, -1.0], [0.0, 3.0]], dtype=torch.float64, requires_grad=True)
     found.append(penalized(lambda w, x: ((x @ w) ** 2).sum(), w, rows, 0.5))
     same = all(y.item() == value for y, value in made)
-    return [*found, w.detach(), w.grad, x.grad, rows.grad, as_they_were() and same]
+    u, z = (t.detach().clone().requires_grad_() for t in (w, x))
+    u.grad, z.grad = (torch.tensor(v, dtype=torch.float64) for v in ([7.0, 5.0], [3.0, 1.0]))
+    found.append(penalized(cubes, u, z, 2.0))
+    return [*found, w.detach(), w.grad, x.grad, rows.grad, u.grad, z.grad, as_they_were() and same]
 
 
 @wrong(
@@ -641,6 +656,20 @@ def penalized(f, w, x, strength):
     (slope,) = torch.autograd.grad(y, x, create_graph=True)
     (y + strength * (slope**2).sum()).backward()
     return w.grad
+
+
+@wrong(
+    "",
+    "w.grad or x.grad is no longer what it was, and an old gradient in it may get into the penalty: use torch.autograd.grad.",
+    score=1,
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    y.backward(create_graph=True)
+    loss = y + strength * (x.grad**2).sum()
+    (found,) = torch.autograd.grad(loss, w)
+    w.grad = x.grad = None
+    return found
 
 
 @wrong("", "The penalty is the square of the slope, not the slope.")
@@ -746,4 +775,6 @@ def penalized(f, w, x, strength):
     y = f(w, x)
     (slope,) = torch.autograd.grad(y, x, create_graph=True)
     flat = slope.reshape(-1)
-    return torch.autograd.grad(y + torch.einsum("i,i,->", flat, flat, torch.tensor(strength)), w)[0]
+    return torch.autograd.grad(
+        y + torch.einsum("i,i,->", flat, flat, torch.tensor(strength, dtype=flat.dtype)), w
+    )[0]

@@ -1153,11 +1153,21 @@ class Overwrites:
                 x.grad += slope * node.grad
 
 
-says = (
-    "A second backward overwrites what the first has left in the leaves. PyTorch adds, until somebody clears."
-)
+says = "After a second backward, .grad of a leaf is what it was after the first. PyTorch adds, until somebody clears."
 wrong("M10", says, score=3)(type("Value", (Overwrites, Record), {}))
 wrong("M10", says, score=3)(type("Value", (Overwrites, Direct), {}))
+
+
+class Freed(Record):
+    """The same results as overwriting, by another way: after one pass the graph is gone."""
+
+    def backward(self):
+        super().backward()
+        for node in self.order():
+            node.inputs, node.slopes = (), ()
+
+
+wrong("M10", says, score=3.5)(type("Value", (Freed,), {}))
 
 
 class Recursive:

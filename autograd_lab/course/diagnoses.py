@@ -5,7 +5,7 @@
 A check sees results, not code: `w = w - ...`, `new = w - ...` and a step through a copy leave the same numbers. So a sentence may say
 what the results show, and what to write; of code it may mention what the reference answer consists of, without the
 variables that only this answer has, and the names that the question and the handed-out code give to things. "d = p is no copy"
-puzzles a student who has no d, and "leave out detach" one who has already done so.
+puzzles a student who has no d, "leave out detach" one who has already done so, and "`/=` writes into it" one who wrote `div_`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from functools import cache
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WRITES = re.compile(r"[-+*/@]=(?!=)")
 _ASSIGNED = re.compile(r"[A-Za-z_][\w.\[\]]* (?:[-+*/]?=) [^,:;?`.]+")
 PLAIN = frozenset(_WORD.findall("""
     a add all at backward bias copy divide empty get go grad item list mean ones operation order parameters part requires_grad right score
@@ -36,7 +37,10 @@ def other_code(says: str, answer: str, handed_out: str, question: str, programs:
     code = set().union(*map(names, (answer, handed_out, *programs)))
     found = [word for word in dict.fromkeys(_WORD.findall(says)) if word in code - known]
     there = _squashed(answer + question)
-    return found + [text for text in _ASSIGNED.findall(says) if _squashed(text) not in there]
+    found += [text for text in _ASSIGNED.findall(says) if _squashed(text) not in there]
+    return found + [
+        sign for sign in dict.fromkeys(_WRITES.findall(says)) if sign not in answer + question + handed_out
+    ]
 
 
 @cache

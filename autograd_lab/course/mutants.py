@@ -8,10 +8,11 @@ function for one that is taken for it (sum and mean, max and min); one name for 
 dimension; an attribute for another, an argument too many; a statement left out, a condition that always or never holds, a loop that ends
 after its first or second turn, `+=` for `=`. What should live for one call lives for all: a value kept on the class instead of on `ctx`, a
 list or dict that is made once, the first call's argument, the answer to the first arguments of these shapes, the memory of a result. A program is right but for special
-values: it passes over 0, over negative numbers, over what is None beside its partner, or only the first element counts; a word is compared by
-its letters, a key tells less apart, a formula is the textbook's and fails at extremes. And it leaves something behind: recording
-switched off, the caller's list used up, a hook; what it was given, or what was saved, is changed, for good or until it returns. Operations write
-in place: `x.sub_(m)` for `x - m`, `x.exp_()` for `x.exp()`, `a += b` for `a = a + b`.
+values: it passes over 0, over negative numbers, over what is None beside its partner, over what has a gradient already, or only the first
+element counts; what it returns has 32 bits; a word is compared by its letters, a key tells less apart, a formula is the textbook's and fails at
+extremes. And it leaves something behind: recording switched off, the caller's list used up, a hook; what it was given, or what was saved, is
+changed, for good or until it returns. Operations write in place: `x.sub_(m)` for `x - m`, `x.exp_()` for `x.exp()`, `a += b` for `a = a + b`, and
+for `a = b + a`.
 """
 
 from __future__ import annotations
@@ -384,7 +385,7 @@ Rewrite = Callable[[Any], Any]
 
 
 def _right_but_for_some(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.Module]]:
-    """A loop that passes over one kind of value, values that are cut to their first element, and None that takes its partner along."""
+    """A loop that passes over one kind of value, values that are cut to their first element, or to 32 bits, and None that takes its partner along."""
     for path, node, _ in _walk(tree, (), ()):
         if getattr(node, "lineno", 0) in inside:
             for what, make in _for_some(node):
@@ -408,6 +409,18 @@ def _for_some(node: Any) -> Iterator[tuple[str, Rewrite]]:
         one, unlike = ast.unparse(node.left), isinstance(node.ops[0], ast.IsNot)
         test = f"{one} is not None and {one}.any()" if unlike else f"{one} is None or not {one}.any()"
         yield f"{ast.unparse(node)} -> {test}", lambda n: _expression(test)
+        if not one.endswith(".grad"):
+            new = (
+                f"{one} is not None and {one}.grad is None"
+                if unlike
+                else f"{one} is None or {one}.grad is not None"
+            )
+            yield f"{ast.unparse(node)} -> {new}", lambda n: _expression(new)
+    elif isinstance(node, ast.Return) and node.value is not None:
+        for i, part in enumerate(_parts_of(node.value)):
+            if not isinstance(part, ast.Constant):
+                text = ast.unparse(part)
+                yield f"{_short(text)} in 32 bits", _with_part(i, f"({text}).float()")
     elif isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
         for i, one in enumerate(map(ast.unparse, node.args)):
             yield f"{one} without its None", _with_argument(i, f"[one for one in ({one}) if one is not None]")
@@ -625,17 +638,23 @@ def _written(node: Any, given: list[str]) -> Iterator[tuple[str, Rewrite]]:
     elif isinstance(node, ast.Attribute) and node.attr == "T" and _has_a_name(node.value):
         yield from _instead_of(old, f"{ast.unparse(node.value)}.t_()")
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
-        target = node.targets[0]
-        if ast.unparse(node.value.left) == ast.unparse(target):
-            new = ast.AugAssign(cast("Any", target), node.value.op, node.value.right)
+        target, first, second = node.targets[0], node.value.left, node.value.right
+        if isinstance(node.value.op, ast.Add | ast.Mult) and ast.unparse(second) == ast.unparse(target):
+            first, second = second, first
+        if ast.unparse(first) == ast.unparse(target):
+            new = ast.AugAssign(cast("Any", target), node.value.op, second)
             yield f"{old} -> {ast.unparse(new)}", lambda n: new
     elif isinstance(node, ast.Return) and node.value is not None:
-        parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        for i, part in enumerate(parts):
+        for i, part in enumerate(_parts_of(node.value)):
             for name in given:
                 if ast.unparse(part) != name and not isinstance(part, ast.Constant):
                     text = f"{name}.copy_({ast.unparse(part)})"
                     yield f"{_short(ast.unparse(part))} -> {_short(text)}", _with_part(i, text)
+
+
+def _parts_of(value: ast.expr) -> list[ast.expr]:
+    """The values that a function returns."""
+    return value.elts if isinstance(value, ast.Tuple) else [value]
 
 
 def _instead_of(old: str, new: str) -> Iterator[tuple[str, Rewrite]]:

@@ -195,6 +195,8 @@ def test_what_does_not_hold_is_said(tmp_path, old, new, owed):
         ("The product of x and the sum h is a mean.", ["h"]),
         ("Call other.sum(dim=0) on x.", []),
         ("It was left under no_grad.", ["no_grad"]),
+        ("The message has changed: `/=` writes into it, and `-=` as well.", ["/=", "-="]),
+        ("The sum is written with +=, as in the question.", []),
         ("Name it as the question does: scale_.", []),
     ],
 )
@@ -205,7 +207,10 @@ def test_a_diagnosis_speaks_of_no_code_that_need_not_be_there(says, code):
         "lambda h: h.mean()]",
         "def twice(h):\n    return h",
     ]
-    assert diagnoses.other_code(says, answer, "def twice(x):\n    ...", "scale_ of `x`", programs) == code
+    assert (
+        diagnoses.other_code(says, answer, "def twice(x):\n    ...", "scale_ of `x`, with +=", programs)
+        == code
+    )
 
 
 def test_a_diagnosis_of_the_bank_that_does_is_said(tmp_path):
@@ -499,6 +504,7 @@ def test_mutants_write_in_place_and_remember():
             def forward(ctx, x, y):
                 m = x.max()
                 y = y + m
+                m = x * m
                 ctx.save_for_backward(x.exp())
                 return (x - m).sum()
 
@@ -508,12 +514,18 @@ def test_mutants_write_in_place_and_remember():
                 return g * p, p.T
 
         def answer(a, s):
+            if a is not None:
+                s = s[:]
             return a, s
         """)
     made = {name.partition(" ")[2]: text for name, text in bank.mutants(cell)}
     for name, part in {
         "x - m -> x.sub_(m)": "return x.sub_(m).sum()",
         "y = y + m -> y += m": "y += m",
+        "m = x * m -> m *= x": "m *= x",
+        "a in 32 bits": "return (a.float(), s)",
+        "s in 32 bits": "return (a, s.float())",
+        "a is not None -> a is not None and a.grad is None": "if a is not None and a.grad is None:",
         "x.exp() -> x.exp_()": "ctx.save_for_backward(x.exp_())",
         "g * p -> p.mul_(g)": "return (p.mul_(g), p.T)",
         "p.T -> p.t_()": "return (g * p, p.t_())",

@@ -340,7 +340,16 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
-@wrong("", "The copies are made once, before the loop, so the nudges of earlier turns stay in them. Copy in each turn.", score=1)  # fmt: skip
+@wrong("", "Each turn finds the elements before its own nudged as well. Nudge one element at a time: a new copy of x in each turn.", score=1)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = ([v + n if place <= i else v for place, v in enumerate(x)] for n in (h, -h))
+        gradient.append((f(up) - f(down)) / (2 * h))
+    return gradient
+
+
+@wrong("", "Each turn finds the elements before its own nudged as well. Nudge one element at a time: a new copy of x in each turn.", score=1)  # fmt: skip
 def central_difference(f, x, h=1e-6):
     gradient, up, down = [], list(x), list(x)
     for i in range(len(x)):

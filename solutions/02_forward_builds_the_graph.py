@@ -316,7 +316,7 @@ def build(a, b):
 
 @wrong(
     "M17",
-    "The second a has no history in your sum, so its edge is a dead end: you add a plain number that was taken from a, not a itself.",
+    "The second a has no history in your sum, so its edge is a dead end. Add a itself, and nothing that was taken from it.",
 )
 def build(a, b):
     return a * torch.exp(b) + a.detach()
@@ -347,8 +347,8 @@ def build(a, b):
 
 @wrong(
     "M17",
-    "What a is multiplied by has no history, so b is not in your graph. Use torch.exp(b) itself: it is "
-    "recorded, and a number taken out of it is not.",
+    "What a is multiplied by has no history, so b is not in your graph. Use torch.exp(b) itself, "
+    "recorded, and nothing that was taken from it.",
 )
 def build(a, b):
     import math

@@ -288,7 +288,21 @@ def the_same_parameter(learn):
 
 @wrong(
     "M10",
-    "The gradients of all turns add up in w.grad. Empty it in every turn, before backward: w.grad = None.",
+    "Every update follows the sum of the gradients of all turns so far. Empty w.grad in every turn, before backward: w.grad = None.",
+)
+def learn(w, turns, lr):
+    values, slopes = [], 0.0
+    for _ in range(turns):
+        slopes = slopes + torch.autograd.grad((w - 3) ** 2, w)[0]
+        with torch.no_grad():
+            w -= lr * slopes
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "M10",
+    "Every update follows the sum of the gradients of all turns so far. Empty w.grad in every turn, before backward: w.grad = None.",
 )
 def learn(w, turns, lr):
     values = []
@@ -303,7 +317,7 @@ def learn(w, turns, lr):
 
 @wrong(
     "M10",
-    "The gradients of all turns add up in w.grad. Empty it in every turn, before backward: w.grad = None.",
+    "Every update follows the sum of the gradients of all turns so far. Empty w.grad in every turn, before backward: w.grad = None.",
 )
 def learn(w, turns, lr):
     values = []

@@ -678,7 +678,20 @@ def batch_gradient(w, x, y, size):
 
 @wrong(
     "M19",
-    "The mean has divided by the rows of the piece already; now you divide by all rows as well.",
+    "Each piece is divided by its own rows and by all rows, by `mean` or by you. Once is enough: weigh the mean by the share of the rows.",
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).sum() / (len(rows) * len(x))
+        loss.backward()
+    return w.grad
+
+
+@wrong(
+    "M19",
+    "Each piece is divided by its own rows and by all rows, by `mean` or by you. Once is enough: weigh the mean by the share of the rows.",
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -704,7 +717,7 @@ def batch_gradient(w, x, y, size):
 
 @wrong(
     "M19",
-    "The mean has divided by the rows of the piece already; now you divide by them once more.",
+    "Each piece is divided by its own rows twice, by `mean` or by you. Weigh the mean by the piece's share of all rows.",
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -753,7 +766,16 @@ def batch_gradient(w, x, y, size):
     return w.grad
 
 
-@wrong("", "Clearing inside the loop leaves only the last piece. Here adding up is what we want.")
+@wrong("", "Only the last piece counts. Here adding up is what we want: clear w.grad once, before the loop.")
+def batch_gradient(w, x, y, size):
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean()
+        (w.grad,) = torch.autograd.grad(loss, w)
+    return w.grad
+
+
+@wrong("", "Only the last piece counts. Here adding up is what we want: clear w.grad once, before the loop.")
 def batch_gradient(w, x, y, size):
     for start in range(0, len(x), size):
         rows, targets = x[start : start + size], y[start : start + size]

@@ -583,7 +583,16 @@ def asks_for_fewer_passes(jacobian):
 
 @wrong(
     "M20",
-    "One backward pass with ones gives the sum of the rows. To tell them apart, each needs a pass of its own.",
+    "This is the sum of the rows, as one backward pass with ones gives it. To tell them apart, each needs a pass, and a place, of its own.",
+)
+def jacobian(f, x):
+    y = f(x)
+    return sum(torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y)))
+
+
+@wrong(
+    "M20",
+    "This is the sum of the rows, as one backward pass with ones gives it. To tell them apart, each needs a pass, and a place, of its own.",
 )
 def jacobian(f, x):
     y = f(x)

@@ -261,8 +261,17 @@ def the_input_stays(softmax):
 
 
 @wrong("M22",
-    "exp saves its result, because its slope is its result, and a division in place overwrites it. Divide into "
-    "a new tensor.")  # fmt: skip
+    "exp saves its result, because its slope is its result, and what is computed in place overwrites it. Put the quotient "
+    "into a new tensor.")  # fmt: skip
+def softmax(x):
+    e = x.exp()
+    e *= 1 / e.sum()
+    return e
+
+
+@wrong("M22",
+    "exp saves its result, because its slope is its result, and what is computed in place overwrites it. Put the quotient "
+    "into a new tensor.")  # fmt: skip
 def softmax(x):
     e = x.exp()
     e /= e.sum()
@@ -521,7 +530,9 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("", "Two steps with the sum of both gradients: the parameters move twice as far.", score=0.5)
+@wrong(
+    "", "The parameters move twice as far as one step with the sum of both gradients takes them.", score=0.5
+)
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v

@@ -724,7 +724,17 @@ def rule(g, p, target):
 
 @wrong(
     "M24",
-    "The saved p has changed: a second name is not a copy, and what is written there is written into p. Take a clone.",
+    "The saved p has changed: what you write there, under this name or another, is written into p. Take a clone.",
+    score=3,
+)
+def rule(g, p, target):
+    p.sub_(torch.nn.functional.one_hot(target, p.shape[1]))
+    return g * p / len(target)
+
+
+@wrong(
+    "M24",
+    "The saved p has changed: what you write there, under this name or another, is written into p. Take a clone.",
     score=3,
 )
 def rule(g, p, target):

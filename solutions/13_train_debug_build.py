@@ -386,7 +386,31 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M10",
-    "Cleared once, before the loop: from the second step on, the gradients of the steps before are still there.",
+    "From the second step on, the gradients of the steps before count as well. Clear at the beginning of each step.",
+    score=3,
+)
+def train(steps, w, b, lr):
+    losses = []
+    to_w = to_b = 0.0
+    for parts in steps:
+        w.grad = b.grad = None
+        rows = sum(len(x) for x, _ in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total = total + loss.item()
+        to_w, to_b = to_w + w.grad, to_b + b.grad
+        with torch.no_grad():
+            w -= lr * to_w
+            b -= lr * to_b
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M10",
+    "From the second step on, the gradients of the steps before count as well. Clear at the beginning of each step.",
     score=3,
 )
 def train(steps, w, b, lr):
@@ -408,7 +432,28 @@ def train(steps, w, b, lr):
 
 @wrong(
     "M10",
-    "You clear before every part: what the earlier parts of the step have gathered is thrown away.",
+    "Only the last part of a step counts: what the earlier ones have gathered is thrown away. Clear once in each step, and let its parts add up.",
+    score=2,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(x) for x, _ in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            to_w, to_b = torch.autograd.grad(loss, (w, b))
+            total = total + loss.item()
+        with torch.no_grad():
+            w -= lr * to_w
+            b -= lr * to_b
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M10",
+    "Only the last part of a step counts: what the earlier ones have gathered is thrown away. Clear once in each step, and let its parts add up.",
     score=2,
 )
 def train(steps, w, b, lr):
@@ -577,7 +622,29 @@ def train(steps, w, b, lr):
 
 @wrong(
     "",
-    "The losses you return still have their graphs, and keep all of them in memory: take the number out with .item().",
+    "The losses you return are tensors, and one that has its graph keeps all of it in memory: take the number out with .item().",
+    score=4,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        w.grad = b.grad = None
+        rows = sum(len(x) for x, _ in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total = total + loss.detach()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "",
+    "The losses you return are tensors, and one that has its graph keeps all of it in memory: take the number out with .item().",
     score=4,
 )
 def train(steps, w, b, lr):
@@ -1119,8 +1186,8 @@ class SumsAddTo:
 
 
 says = (
-    "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
-    "leaves outlives a pass."
+    "What the first pass has left between the result and the leaves goes down again with the second. Only the .grad of leaves outlives a "
+    "pass."
 )
 wrong("M10", says, score=3.5)(type("Value", (SumsAddTo, Record), {}))
 wrong("M10", says, score=3.5)(type("Value", (SumsAddTo, Direct), {}))
@@ -1135,8 +1202,8 @@ class SumsStay:
 
 
 says = (
-    "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
-    "leaves outlives a pass."
+    "What the first pass has left between the result and the leaves goes down again with the second. Only the .grad of leaves outlives a "
+    "pass."
 )
 wrong("M10", says, score=3.5)(type("Value", (SumsStay, Record), {}))
 wrong("M10", says, score=3.5)(type("Value", (SumsStay, Direct), {}))

@@ -677,11 +677,13 @@ item(
 
 
 @shared
-def values():
-    "Two leaves a and b, a constant k, and h and j, which operations have made."
-    from autograd_lab.course.own_engine import Node, Value
+def values(record):
+    "Two leaves a and b, of which b has a gradient, a constant k, and h and j, which operations have made."
+    from autograd_lab.course import own_engine
 
+    Node, Value = own_class(record, own_engine.Node), own_class(record, own_engine.Value)
     a, b, k = Value(2.0, requires_grad=True), Value(5.0, requires_grad=True), Value(3.0)
+    b.grad = 1.0
     h = Value(6.0, grad_fn=Node("MulBackward0", [a.accumulator, None]))
     j = Value(7.0, grad_fn=Node("ExpBackward0", [b.accumulator]))
     known = {"a": a, "b": b, "k": k, "h": h, "j": j}
@@ -718,14 +720,14 @@ def told(y, known):
 @probe(points=0.5, cases=[("k", "k"), ("a", "k"), ("k", "a"), ("a", "b"), ("h", "k"), ("h", "a"), ("a", "a")])
 def two_operands(record, x, y):
     "A product of {0} and {1}: a and b are leaves that require a gradient, k is a constant, h was made by an operation"
-    known = values()
+    known = values(record)
     return told(record("MulBackward0", [known[x], known[y]], 4.0), known)
 
 
 @probe(points=0.5, hidden=True, cases=[("k",), ("j",), ("b",), ("hkj",), ("kkb",), ("kkkk",), ("jkah",)])
 def other_numbers_of_operands(record, which):
     "Operands {0}, and a result of 0, twice: each call makes a node of its own, and no operand changes"
-    known = values()
+    known = values(record)
     operands = [known[name] for name in which]
     first = record("Sum", tuple(operands), 0.0)
     second, again = (record("Other", operands, -1.5) for _ in range(2))
@@ -750,7 +752,9 @@ def other_numbers_of_operands(record, which):
 def with_the_labs_piece(record):
     from autograd_lab.course.growing import runs_the_courses
 
-    return runs_the_courses("record", lambda: record("MulBackward0", [values()["a"], values()["k"]], 4.0))
+    return runs_the_courses(
+        "record", lambda: record("MulBackward0", [values(record)["a"], values(record)["k"]], 4.0)
+    )
 
 
 @wrong(
@@ -800,6 +804,15 @@ def record(name, operands, data):
 )
 def record(name, operands, data):
     edges = [x.grad_fn for x in operands]
+    return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
+
+
+@wrong(
+    "",
+    "A leaf that has a gradient already is left out, as if it were a constant. It wants one in every pass: its edge leads to its accumulator.",
+)
+def record(name, operands, data):
+    edges = [x.grad_fn or (x.accumulator if x.grad is None else None) for x in operands]
     return Value(data, grad_fn=Node(name, edges)) if any(edges) else Value(data)
 
 
@@ -933,6 +946,14 @@ def record(name, operands, data):
     if not any(edges):
         return Value(data)
     return Value(data, grad_fn=Node(name, edges))
+
+
+@right
+def record(name, operands, data):
+    edges = [
+        x.grad_fn if isinstance(x.grad_fn, Node) else x.accumulator for x in operands if isinstance(x, Value)
+    ]
+    return Value(data, grad_fn=Node(name, edges) if any(isinstance(one, Node) for one in edges) else None)
 
 
 @right

@@ -956,6 +956,26 @@ def backward(root):
 
 @right
 def backward(root):
+    """It asks for the class that the question hands out."""
+    users, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            if isinstance(x, Node) and x not in users:
+                users[x] = 0
+                stack.append(x)
+            users[x] += 1
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            users[x] -= 1
+            if not users[x]:
+                ready.append(x)
+
+
+@right
+def backward(root):
     from collections import Counter, deque
 
     count, queue, seen = Counter(), deque([root]), {root}

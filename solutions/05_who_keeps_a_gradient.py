@@ -712,8 +712,10 @@ def messages(deliver, messages, deps):
 @probe(
     points=0.5,
     hidden=True,
+    rtol=1e-9,
     cases=[
         ([["n", 0.0], ["n", 0.0], ["m", 0.0], ["n", 3.0]], {"m": 2, "n": 3}),
+        ([["n", 2.0], ["m", 0.0], ["n", -2.0]], {"m": 1, "n": 2}),
         (
             [[None, 1.0], ["q", -2.0], ["n", 0.5], ["q", 2.0], ["n", 0.25], ["m", 4.0], ["q", 1.0]],
             {"m": 1, "n": 2, "q": 3},
@@ -721,17 +723,17 @@ def messages(deliver, messages, deps):
     ],
 )
 def other_messages(deliver, messages, deps):
-    "Zeros, negative messages, and nodes that are ready in another order: {0}, where deps is {1}, in two passes; and one array for two nodes"
+    "Zeros, negative messages, and nodes that are ready in another order: {0}, where deps is {1}, in two passes; and one array for two nodes of the same name"
     found = sent(deliver, messages, deps, passes=2)
     from autograd_lab.course.own_engine import Node
 
-    n, m, g = Node("n", [None]), Node("m", [None]), np.array([1.0, 2.0])
+    n, m, g = Node("Op", [None]), Node("Op", [None]), np.array([1000.1, 2000.2])
     left, held, order = {n: 2, m: 2}, {}, []
     sent_later = np.array([10.0, 20.0]), np.array([100.0, 200.0])
     for node, message in ((n, g), (m, g), *zip((n, m), sent_later)):
         deliver(node, message, left, held, order)
     stay = [one.tolist() for one in (g, *sent_later)]
-    return [found, held[n].tolist(), held[m].tolist(), stay, [one.name for one in order]]
+    return [found, held[n].tolist(), held[m].tolist(), stay, [one is n for one in order]]
 
 
 @look("The lab's own engine delivers, instead of the function.")
@@ -914,6 +916,49 @@ def deliver(node, g, deps, buffers, ready):
     if node in buffers:
         g += buffers[node]
     buffers[node] = g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "A node whose sum is 0 is not ready. Its message is on its way all the same, and others wait for it.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers[node] + g if node in buffers else g
+    deps[node] -= 1
+    if deps[node] == 0 and np.any(buffers[node]):
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "Two nodes that are called alike are taken for one. A graph may have many products: a node is known by itself, not by what it is called.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    there = next((one for one in buffers if one.name == node.name), node)
+    buffers[there] = buffers[there] + g if there in buffers else g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "Right in 32 bits, but a message has 64: half of the digits are lost. Add the numbers and arrays as they come.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = np.float32(buffers.get(node, 0.0)) + np.asarray(g, np.float32)
     deps[node] -= 1
     if deps[node] == 0:
         ready.append(node)

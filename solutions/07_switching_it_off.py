@@ -328,7 +328,7 @@ def training_goes_on(step):
         step(again[place : place + 2], 0.5)
     found = [p.detach(), q.detach(), r.detach(), len(parameters), torch.is_grad_enabled(), *fine]
     both = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(2)]
-    both[0].grad = both[1].grad = torch.tensor([4.0, -8.0])
+    both[0].grad = both[1].grad = torch.tensor([8.0, -8.0])
     step(both, 0.5)
     return [*found, *(t.detach() for t in (*again, *both))]
 
@@ -474,6 +474,19 @@ def step(parameters, lr):
         for p in parameters:
             if p.grad is not None:
                 p -= p.grad.mul_(lr)
+                p.grad = None
+
+
+@wrong(
+    "",
+    "A gradient whose elements add up to 0 moves nothing. Each element has a slope of its own: ask only whether p.grad is None.",
+    score=3,
+)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is not None:
+                p -= lr * p.grad if p.grad.sum() != 0 else 0
                 p.grad = None
 
 

@@ -445,11 +445,11 @@ def three_steps(learn):
 
 @probe(points=0.5, hidden=True)
 def same_leaves(learn):
-    "The parameters have moved, and are still leaves that require a gradient; and whether all that is sent to them arrives"
+    "The parameters have moved, and are still leaves that require a gradient; whether all that is sent to them arrives, and recording is on"
     w, v = torch.tensor(1.5, requires_grad=True), torch.tensor(4.0, requires_grad=True)
     learn(w, v, 0.1)
     found = [[p.item() != old, p.is_leaf, p.requires_grad, unhooked(p)] for p, old in ((w, 1.5), (v, 4.0))]
-    return found
+    return [*found, torch.is_grad_enabled()]
 
 
 @wrong("M30",

@@ -575,7 +575,7 @@ item(
 )
 
 
-@probe(points=1, cases=[(1.0, 2.0, 1.0), (1.0, 2.0, 0.0), (3.0, 2.0, 0.5)])
+@probe(points=1, cases=[(1.0, 3.0, 1.0), (1.0, 3.0, 0.0), (3.0, 2.0, 0.5)])
 def a_number(penalized, w, x, strength):
     "f = w * w * x * x at w = {0}, x = {1}, strength {2}"
     w, x = torch.tensor(w, requires_grad=True), torch.tensor(x, requires_grad=True)

@@ -232,7 +232,7 @@ def equal_parts(train):
 
 @probe(points=1, hidden=True)
 def floats_come_back(train):
-    "The losses are plain numbers; no part at all leaves all as it is; the parts are still there for another turn, with other leaves"
+    "The losses are plain numbers; no part at all leaves all as it is, and recording is on; the parts are still there for another turn, with other leaves"
     w, b = leaves()
     steps = [[data(2, 6), data(3, 7)], [data(5, 8)], [data(1, 9)]]
     losses = train(steps, w, b, 0.05)
@@ -241,6 +241,7 @@ def floats_come_back(train):
         list(map(len, steps)),
         train([], w, b, 0.05),
         b.detach(),
+        torch.is_grad_enabled(),
     ]
     w, b = leaves()
     train(steps, w, b, 0.05)
@@ -617,6 +618,30 @@ def train(steps, w, b, lr):
         w = w - lr * w.grad
         b = b - lr * b.grad
         losses.append(total.item())
+    return losses
+
+
+@wrong(
+    "",
+    "Recording is still switched off when your function returns, so whatever comes after it has no gradient. `with torch.no_grad():` switches it "
+    "on again by itself.",
+    score=4,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        torch.set_grad_enabled(True)
+        w.grad = b.grad = None
+        rows = sum(len(x) for x, _ in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        torch.set_grad_enabled(False)
+        w -= lr * w.grad
+        b -= lr * b.grad
+        losses.append(total)
     return losses
 
 

@@ -81,7 +81,7 @@ class Result:
         about = failed.about(i)
         if failed.says:  # the stepper shows the probe's code: with the values of this case in its sentence
             failed = replace(failed, source=failed.source.replace(failed.says, about))
-        function = probe.load(failed)
+        function = probe.load(failed, self._answer)
         with (
             keep_last(),
             record(title=f"{self.verdict.item.id}: {about}") as trace,

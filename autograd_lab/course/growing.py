@@ -72,6 +72,10 @@ def _engine(steps: list[str], own: dict[str, str]) -> Engine:
     """These steps, of the student's `own` code where there is some that can stand alone."""
     space: dict[str, Any] = {"__name__": "engine"}
     exec(compile(inspect.getsource(own_engine), own_engine.__file__, "exec", dont_inherit=True), space)
+    space |= {
+        "Node": own_engine.Node,
+        "Value": own_engine.Value,
+    }  # those of the checks, too: isinstance is true of what they make
     parts = []
     for step in steps:
         name, item = FUNCTIONS[step], ITEMS[step]

@@ -27,7 +27,7 @@ _OPEN = re.compile(r"\.\.\.\s*" + STUB)
 
 
 def namespace() -> dict[str, Any]:
-    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked.
+    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked, own_class.
 
     The first two are above this module; a probe uses them, as the student's code does.
     """
@@ -39,6 +39,7 @@ def namespace() -> dict[str, Any]:
         "math": math,
         "untouched": untouched,
         "unhooked": unhooked,
+        "own_class": own_class,
         "__name__": "probe",
     }
 
@@ -79,12 +80,20 @@ def unhooked(*tensors: Any) -> bool:
     return True
 
 
-def load(probe: Probe) -> Callable[..., Any]:
-    """The function of a probe."""
+def own_class(answer: Any, known: type) -> type:
+    """The class that has the name of `known` where the answer was written, or `known`: `isinstance` must be true there of what a probe makes."""
+    own = getattr(answer, "__globals__", {}).get(known.__name__)
+    return own if isinstance(own, type) else known
+
+
+def load(probe: Probe, answer: Any = None) -> Callable[..., Any]:
+    """The function of a probe. A class that the question hands out, and the probe has as well, is that of the answer's notebook."""
     space = namespace()
     file = f"<probe {probe.name}>"
     linecache.cache[file] = len(probe.source), None, probe.source.splitlines(keepends=True), file
     exec(compile(probe.source, file, "exec"), space)
+    shared = [one for one in space.values() if isinstance(one, type) and one.__module__ == "probe"]
+    space |= {one.__name__: own_class(answer, one) for one in shared}
     return space[probe.name]
 
 
@@ -98,7 +107,7 @@ def run(probes: Iterable[Probe], answer: Any, seconds: float | None = None) -> d
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where warnings are errors, programs would behave differently
         for probe in probes:
-            function = load(probe)
+            function = load(probe, answer)
             for i, (key, case) in enumerate(zip(probe.names(), probe.cases, strict=True)):
                 put_back = as_now()
                 try:

@@ -20,7 +20,7 @@ from . import merge
 from .model import CannotGradeError
 from .variants import Variants
 
-GRADING = 4
+GRADING = 5
 """Incremented when the same submission and keys may give a different result: everything is then graded again."""
 
 

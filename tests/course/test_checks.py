@@ -215,6 +215,19 @@ def test_a_list_in_place_of_a_table_is_told_what_is_asked_for():
     )
 
 
+def test_what_a_probe_makes_is_of_the_class_in_the_answers_notebook():
+    """An answer may ask with `isinstance` for a class that its question hands out."""
+    source = "class Node:\n    pass\n\ndef known(f):\n    return f(Node())\n"
+    made = Probe("known", 1, source, "Known")
+    cell: dict = {"__name__": "__main__"}
+    exec("class Node:\n    pass\n\ndef is_node(x):\n    return isinstance(x, Node)\n", cell)
+    assert probe.run([made], cell["is_node"]) == {"known": True}
+    assert probe.run([made], lambda x: type(x).__module__) == {"known": "probe"}, (
+        "where there is none, its own"
+    )
+    assert probe.own_class(cell["is_node"], dict) is dict
+
+
 def test_a_mode_that_an_answer_leaves_switched_ends_with_the_case():
     source = "def one(answer, x):\n    answer(x)\n    return torch.is_grad_enabled()\n"
     cases = Probe("one", 1, source, cases=[[False], [True]])

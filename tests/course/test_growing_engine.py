@@ -135,6 +135,9 @@ def test_a_piece_that_has_passed_goes_on_to_the_next_exercise(folder, monkeypatc
     assert "# count: the course's, 03.4 is still open" in repr(engine)
     ready = [engine.Node("old", []), engine.Node("new", []), engine.Node("a", [], engine.Value(1.0))]
     assert [engine.pop(ready).name for _ in range(3)] == ["a", "new", "old"]
+    assert (engine.Node, engine.Value) == (own_engine.Node, own_engine.Value), (
+        "isinstance is true of what checks make"
+    )
 
 
 def test_what_has_not_passed_is_not_kept(folder, monkeypatch):

@@ -108,10 +108,7 @@ class Builder:
 
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
-        silent = _own_modes(notes)
-        for number, (kind, *note) in enumerate(notes):
-            if number in silent:
-                continue
+        for kind, *note in notes:
             try:
                 getattr(self, kind)(*note)
             except Exception as error:
@@ -374,6 +371,9 @@ class Builder:
             if place is not None and place[0].co_flags & GENERATOR:
                 span = _span(place[0])
                 self.events[-1]["generator"] = [span.start, span.stop - 1]
+
+    def untold(self) -> None:
+        """A mode of the library's own, which is no event."""
 
     def idle(self, name, count, place) -> None:
         self._event("idle", self._where(place)[0], op=name, count=count)
@@ -854,25 +854,6 @@ class Builder:
             self.seen_codes.add(id(code))  # the notes keep it alive
             self.spans.setdefault(source, set()).add(_span(code))
         return [source, line], target
-
-
-def _own_modes(notes: list[tuple[Any, ...]]) -> set[int]:
-    """The numbers of the notes of a mode that the library switches around mere writes, such as those that initialize a layer."""
-    found: set[int] = set()
-    off, place = -1, None
-    for number, note in enumerate(notes):
-        kind = note[0]
-        if kind == "mode":
-            if note[1] and off >= 0 and note[-1] and note[2] == place:
-                found |= {off, number}
-            off, place = (number, note[2]) if not note[1] and note[-1] else (-1, None)
-        elif off >= 0 and kind not in _UNRECORDED and not (kind == "written" and note[11] == place):
-            off = -1
-    return found
-
-
-_UNRECORDED = frozenset(("assigned", "grad_set", "hook_added", "hook_removed", "met", "moved"))
-"""Notes of what is the same whether recording is on or off."""
 
 
 class Lent:

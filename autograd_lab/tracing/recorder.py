@@ -138,7 +138,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "assigned", "caught", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "part", "recomputed", "released"}  # fmt: skip
+_SILENT = {"asked", "assigned", "caught", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "part", "recomputed", "released", "untold"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -510,9 +510,20 @@ class Recorder(Watch):
             frame = sys._getframe(1)
             by = ("", "") if on else switch(frame, _IS_OURS.__getitem__)
             inside = library_function(frame, _IS_OURS.__getitem__)
-            self.notes.append(("mode", on, _place(_user_frame()), *by, inside))
+            self._switched(on, _place(_user_frame()), by, inside)
         except Exception as error:
             self.missed("mode", error)
+
+    def _switched(self, on, place, by, inside) -> None:
+        """Note that the mode was switched, unless the library did it around mere writes, such as those that initialize a layer."""
+        for i in range(len(self.notes) - 1 if on and inside else -1, -1, -1):
+            kind, *note = self.notes[i]
+            if kind == "mode" and not note[0] and note[1] == place and note[-1]:
+                self.notes[i] = ("untold",)
+                return
+            if kind not in _ALIKE and not (kind == "written" and note[10] == place):
+                break
+        self.notes.append(("mode", on, place, *by, inside))
 
     @guarded
     def detached(self, source, out, how) -> None:
@@ -1137,6 +1148,8 @@ def _arrays_in(frame) -> dict[int, np.ndarray]:
     return {id(owner): owner for owner in map(owner_of, arrays)}
 
 
+_ALIKE = {"assigned", "grad_set", "hook_added", "hook_removed", "met", "moved", "untold"}
+"""Notes of what is the same whether recording is on or off."""
 _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
 _MODES = "modes.py", "grad_mode.py"  # the files that define them
 _BY_THE_USER = {"switched", "detach", "data", "__get__"}

@@ -680,7 +680,7 @@ class TorchRecorder(Recorder):
                 self.grad, self.off = on, not on
                 by = ("", "") if on else switch(frame, lambda file: file.startswith(_OURS))
                 inside = library_function(frame, lambda file: file.startswith(_OURS))
-                self.notes.append(("mode", on, _place(_user_frame(frame)), *by, inside))
+                self._switched(on, _place(_user_frame(frame)), by, inside)
 
     def _same_instruction(self, frame, args) -> bool:
         """Whether this comes from the same Python call as the previous operation, and uses its result."""

@@ -66,14 +66,11 @@ class Counted(Builder):
     def build(self, notes):
         type(self).note_of = self.note_of = []
 
-        outer = self
+        def counted():
+            for self.note, note in enumerate(notes):
+                yield note
 
-        class Numbered(list):
-            def __iter__(self):
-                for outer.note, note in enumerate(notes):
-                    yield note
-
-        return super().build(Numbered(notes))
+        return super().build(counted())
 
     def _event(self, kind, src, **fields):
         super()._event(kind, src, **fields)

@@ -1021,6 +1021,22 @@ def deliver(node, g, deps, buffers, ready):
 
 @right
 def deliver(node, g, deps, buffers, ready):
+    """The first message is copied, and the copy is its own: what comes later may be written into it."""
+    import copy
+
+    if node is None:
+        return
+    if node in buffers:
+        buffers[node] += g
+    else:
+        buffers[node] = copy.deepcopy(g)
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
     if node is not None:
         buffers[node] = buffers.get(node, 0.0) + g
         deps[node] -= 1

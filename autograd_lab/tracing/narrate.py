@@ -231,7 +231,7 @@ class Narrator:
 
     def _const(self, e: Record) -> Phrase:
         made = self._all_made(e["t"])
-        op: str = CONVERSIONS.get(e["op"], e["op"])
+        op = str(CONVERSIONS.get(e["op"], e["op"]))
         why = self.reason(e)
         if why == "forward":
             text = (

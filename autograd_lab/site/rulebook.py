@@ -483,7 +483,7 @@ _HOW_TO_READ = {
     "a ⋅ b": "element by element",
     "A @ B": "the matrix product; A<sup>T</sup> is the transpose",
     "∑<sub>dim</sub>": "a sum along a dim; without a dim, over all elements",
-    "f(a)": "a function of PyTorch's, or one that is explained below the formula",
+    "f(a)": "a PyTorch function, or one that is explained below the formula",
     "0": "the operand gets a gradient, and it is zero; <em>nothing</em> means that it gets none",
 }
 

@@ -6,6 +6,7 @@ expression that is assigned to `norm`; here the variable is looked at once the s
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -54,13 +55,13 @@ class Assigned:
         whole, parts = variables_of(frame.f_code, at)
         if not (whole or parts):
             return
-        here = frame.f_locals
+        scope = ChainMap(frame.f_locals, frame.f_globals)
         if whole:
-            bound = here[whole] if whole in here else frame.f_globals.get(whole)
-            if len(made) > 1 or made[0] is not bound:  # else the builder has given it the name
+            bound = scope.get(whole)
+            if not (len(made) == 1 and made[0] is bound):  # else the builder has given it the name
                 kept = next((t for t in made if t is bound), None)
                 self.note(("assigned", whole, kept, [t for t in made if t is not kept]))
         for name in parts:
-            bound = here[name] if name in here else frame.f_globals.get(name)
+            bound = scope.get(name)
             if any(t is bound for t in made):
                 self.note(("assigned", name, bound, ()))

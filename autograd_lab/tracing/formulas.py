@@ -12,7 +12,6 @@ import contextlib
 import math
 import operator
 import re
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -269,10 +268,6 @@ ORDERS: dict[str, Callable[..., Any]] = {
 """Functions of parameters."""
 
 
-WHOLE = {"start": 0, "end": sys.maxsize, "step": 1}
-"""What a slice has where the user gave nothing."""
-
-
 class _Simplifier(ast.NodeTransformer):
     def __init__(self, known: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]):
         self.known, self.shapes = known, shapes
@@ -362,10 +357,6 @@ class _Simplifier(ast.NodeTransformer):
             if not (isinstance(k.value, ast.Constant) and k.value.value is False)
             and not (is_constant(k.value) and _is_default(name, str(k.arg), _value(k.value)))
         ]
-        if name in ("slice", "slice_scatter"):  # x[1:] has neither end nor step
-            keywords = [
-                k for k in keywords if not is_constant(k.value) or _value(k.value) != WHOLE.get(k.arg or "")
-            ]
         if name in ("conv", "conv_input", "conv_weight"):
             sizes = self.span(args[1] if name == "conv_weight" else args[0])
             if sizes is not None:

@@ -59,7 +59,7 @@ def variables_of(code: CodeType, instruction: int) -> tuple[str, tuple[str, ...]
     return name
 
 
-# {id of a code object: (a weak reference to it, where its instructions are, what `variable_of` returned)}
+# {id of a code object: (a weak reference to it, where its instructions are, what `variables_of` returned)}
 _VARIABLES: dict[int, tuple[Any, list[Any], dict[int, tuple[str, tuple[str, ...]]]]] = {}
 
 

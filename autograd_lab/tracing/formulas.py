@@ -170,7 +170,7 @@ def holes(text: str) -> list[str]:
     return [hole for hole, _ in _HOLE.findall(text)]
 
 
-_ONE_WORD = re.compile(r"[^\s\-+*/]+")
+_ONE_WORD = re.compile(r"[^\s\-+*/]+|\[.*\]")
 
 
 def template(formula: Formula) -> str:

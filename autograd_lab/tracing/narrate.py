@@ -6,6 +6,7 @@ A sentence is a template and its parts, so that a trace of thousands of events c
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from copy import copy
 
@@ -122,6 +123,8 @@ class Narrator:
         self._underived: set[int] = (
             set()
         )  # ids of events: operations without a derivative on tensors that require one
+        self._again: set[int] = set()  # ids of events: writes into a .grad that the event before has told
+        before: Record = {"k": ""}
         flags: dict[int, bool] = {}  # what requires_grad was set to
         passes, off, last = 0, False, 0
         for event in trace.events:
@@ -139,6 +142,9 @@ class Narrator:
                 flags.get(t, trace.tensors[t]["requires_grad"]) for t in event["in"]
             ):
                 self._underived.add(id(event))
+            if event["k"] == "inplace" and self._is_grad_told_of(event, before):
+                self._again.add(id(event))
+            before = event
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
                 last = event["p"]
@@ -157,7 +163,14 @@ class Narrator:
         pairs = [(id(old), id(new)) for old, new in zip(self.trace.events, trace.events, strict=True)]
         found._asides = {new for old, new in pairs if old in self._asides}
         found._underived = {new for old, new in pairs if old in self._underived}
+        found._again = {new for old, new in pairs if old in self._again}
         return found
+
+    def _is_grad_told_of(self, e: Record, before: Record) -> bool:
+        """Whether a write is into the .grad of a tensor, and the event before is about the same write."""
+        if before["k"] != "grad" or before.get("how") != e.get("op") or e.get("unnoticed") is not None:
+            return False
+        return self.trace.tensors[e["t"]]["name"] == f"{self.trace.tensors[before['t']]['name']}.grad"
 
     def phrase(self, k: int) -> Phrase:
         """Template and parts of the sentence for step `k`."""
@@ -271,6 +284,9 @@ class Narrator:
         if e.get("op") == "data =":
             text = "{0} is set: {1} is now {2}. Nobody counted it: its version is still {3}."
             return (text, self._of("data", e["t"]), self._name(e["t"]), value, str(e["version"]))
+        if id(e) in self._again:
+            text = "That was a write in place: the version of {0} is now {1}."
+            return (text, self._name(e["t"]), str(e["version"]))
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._first(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
@@ -477,6 +493,7 @@ class Narrator:
         given = self.trace.values[e["in"][0]] if e["in"] and e["in"][0] is not None else None
         simple = scalar(given) is not None
         letter = names_of(self.trace).gradient
+        numbered = any(re.search(rf"(?<!\w){letter}\d", term.rule) for term in sent)
         same = [term.rule == letter and self.trace.values[term.value or 0] == given for term in sent]
         if all(same):
             text = "{0} passes the incoming {1} on unchanged to {2}."
@@ -506,6 +523,10 @@ class Narrator:
             text = "{0} runs its compiled backward, {3} of NumPy, on the incoming {4} = {1}: {2}."
             return (text, name, incoming, "; ".join(steps), lines, letter)
         text = "{0} applies its rule to the incoming {3} = {1}: {2}."
+        if numbered:  # one for each result, as the rule has them
+            text = text.replace("{3} = {1}", "{1}")
+            arrived = ["0 (nothing arrived)" if v is None else self.described(v) for v in e["in"]]
+            incoming = _list([f"{letter}{nr} = {value}" for nr, value in enumerate(arrived)])
         words = explained([term.rule for term in sent], names_of(self.trace).taken)
         if words:
             said = "; ".join(f"{word.removesuffix('(')} is {meaning}" for word, meaning in words.items())
@@ -562,8 +583,9 @@ class Narrator:
                 return ("{0} sends nothing to {1}, which was not given.", name, known)
             if t is not None and is_number(self.trace.tensors[t]):
                 known = f"the constant {known}"
-            if known == "a tensor":
-                known = "a tensor without a name"
+            if t is not None and known == "a tensor":
+                own = names_of(self.trace).tensors[t]
+                known = f"the tensor {own}" if own.startswith("[") else "a tensor without a name"
             text = "{0} sends nothing to {1}, which needs no gradient."
             return (text, name, known or "one of its operands")
         return (

@@ -88,6 +88,7 @@ class Names:
                 self.gradient = g
                 break
         self.tensors = [tensor["name"] for tensor in trace.tensors]
+        self._written = {event["t"] for event in trace.events if event["k"] == "inplace"}
         makers: dict[int, str] = {}
         total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
         self.made: list[str] = []  # what each node made, such as "result of mul #2"
@@ -106,16 +107,17 @@ class Names:
         for t, name in enumerate(self.tensors):
             if not name:
                 plain = not trace.tensors[t]["requires_grad"] and t not in makers
-                self.tensors[t] = (plain and self._own_number(t, trace)) or makers.get(
-                    t, "tensor without a name"
-                )
+                own = plain and self._own_numbers(t, trace)
+                self.tensors[t] = own or makers.get(t) or _by_its_part(trace.tensors[t], self.tensors)
         self.calls: dict[int, _Shown] = {}
         self._follow()
 
     def hold_for(self, trace: Trace) -> bool:
         """Whether they are the names in the trace of another run, which took the same path with other numbers; it is given them, if so."""
         for t, (tensor, label) in enumerate(zip(trace.tensors, self.tensors, strict=True)):
-            if not tensor["name"] and label == self._own_number(t, self.trace) != self._own_number(t, trace):
+            if not tensor["name"] and label == self._own_numbers(t, self.trace) != self._own_numbers(
+                t, trace
+            ):
                 return False
         found = copy(self)
         found.trace, found.calls = trace, {n: shown.on(trace) for n, shown in self.calls.items()}
@@ -123,12 +125,13 @@ class Names:
         vars(trace)["_names"] = found
         return True
 
-    @staticmethod
-    def _own_number(t: int, trace: Trace) -> str:
-        """A tensor without a name called by its number, "" if it is none."""
+    def _own_numbers(self, t: int, trace: Trace) -> str:
+        """A tensor without a name called by its numbers, "" if they are many, or changed later."""
         v = trace.tensors[t]["value"]
-        single = None if v is None else scalar(trace.values[v])
-        return "" if single is None else number(single)
+        value = None if v is None else trace.values[v]
+        if value is None or "data" not in value or t in self._written or len(_flatten(value["data"])) > 4:
+            return ""
+        return _nested(value["data"])
 
     def of(self, n: int) -> _Shown:
         """The texts of node `n` as shown; computed once."""
@@ -172,6 +175,15 @@ class Names:
                 now[t] = event.get("v")
                 if event.get("n") is not None:
                     self.after[event["n"]] = event.get("v")
+
+
+def _by_its_part(tensor: Record, names: list[str]) -> str:
+    """What a tensor that no variable holds is called by what it is for."""
+    if tensor.get("part"):
+        return str(tensor["part"]).removeprefix("the ")
+    if tensor.get("grad_of") is not None:
+        return f"gradient of {names[tensor['grad_of']]}"
+    return "seed" if tensor.get("seed") is not None else "tensor without a name"
 
 
 def names_of(trace: Trace) -> Names:
@@ -477,7 +489,7 @@ class _Shown:
             labels[0] = f"{called.tensors[self.node['inputs'][0]]}[slice]"
         own = {}
         for i, (thing, label) in enumerate(zip(things, labels, strict=True)):
-            again = labels.count(label) > 1
+            again = labels.count(label) > 1 and not is_literal(label)
             own[thing] = (
                 f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if again else label
             )
@@ -737,6 +749,8 @@ def describe(value: Record | None) -> str:
         flat = [float(x) if isinstance(x, str) else x for x in _flatten(value["data"])]
         if 0 < len(flat) <= 4:
             return _nested(value["data"])
+        if flat and all(isinstance(x, bool) for x in flat):
+            return f"{'x'.join(map(str, shape))} values, {sum(flat) or 'none'} of them True"
         finite = [x for x in flat if math.isfinite(x)]
         wild = len(flat) - len(finite)
         low, high = min(finite, default=None), max(finite, default=None)
@@ -746,6 +760,11 @@ def describe(value: Record | None) -> str:
     if low is not None and high is not None:
         size += f", all {number(low)}" if low == high else f" from {number(low)} to {number(high)}"
     return f"{size}, {wild} of them nan or inf" if wild else size
+
+
+def is_literal(label: str) -> bool:
+    """Whether a label is made of numbers: equal ones mean the same then, and need not be told apart."""
+    return label.startswith("[") or _reads_as_number(label)
 
 
 def is_number(tensor: Record) -> bool:

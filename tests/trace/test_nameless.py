@@ -2,13 +2,14 @@
 
 import re
 
+import numpy as np
 import pytest
 from each import each
 from library_calls import CALLS, recorded
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing import narrate
+from autograd_lab.tracing import narrate, rules
 
 
 def sentences(trace, *kinds):
@@ -28,6 +29,69 @@ def check_saved(call):
 
 def test_no_saved_value_is_just_a_tensor():
     each(CALLS, check_saved)
+
+
+def check_formulas(call):
+    trace, _ = recorded(
+        torch, lab.record, f"X = {call}\nX = X[0] if isinstance(X, tuple) else X\nX.sum().backward()\n"
+    )
+    written = {e["t"] for e in trace.events if e["k"] == "inplace"}
+    for t, tensor in enumerate(trace.tensors):
+        if trace.names.tensors[t] == "tensor without a name" and not tensor["requires_grad"]:
+            few = len(np.ravel(trace.values[tensor["value"]].get("data", range(5)))) <= 4
+            assert t in written or not (few or tensor.get("part")), tensor
+
+
+def test_few_numbers_stand_for_themselves_in_a_formula():
+    each(CALLS, check_formulas)
+    trace, _ = recorded(
+        torch, lab.record, "X = w * torch.tensor([-1.0, 2.0, 0.5]) + torch.ones(3, 3)\nX.sum().backward()\n"
+    )
+    (told,) = [text for text in sentences(trace, "vjp") if text.startswith("MulBackward0")]
+    assert "w gets grad * [-1, 2, 0.5]:" in told
+    assert any(
+        "MulBackward0 sends nothing to the tensor [-1, 2, 0.5]," in text
+        for text in sentences(trace, "pruned")
+    )
+    assert any(
+        "AddBackward0 sends nothing to a tensor without a name," in text
+        for text in sentences(trace, "pruned")
+    )
+
+
+def test_equal_numbers_are_not_told_apart():
+    trace, _ = recorded(torch, lab.record, "X = torch.where(w[0] > 0, torch.ones(3), torch.ones(3) * w[0])\n")
+    made = next(n for n, node in enumerate(trace.nodes) if node["name"] == "WhereBackward0")
+    assert rules.forward(trace, made)[0].endswith("where(result of gt, [1, 1, 1], result of mul)")
+
+
+def test_numbers_that_are_written_over_do_not_stand_for_a_tensor():
+    trace, _ = recorded(torch, lab.record, "X = w * [torch.ones(3).mul_(3), 1][0]\nX.sum().backward()\n")
+    assert "[1, 1, 1]" not in " ".join(sentences(trace, "vjp"))
+
+
+def test_the_gradients_of_several_results_are_called_as_in_the_rule():
+    program = "X, X2 = torch.split(w[0] * 2, [1, 2])\nX2.sum().backward()\n"
+    (told,) = [text for text in sentences(recorded(torch, lab.record, program)[0], "vjp") if "Split" in text]
+    assert (
+        "the incoming grad0 = 0 (nothing arrived) and grad1 = [1, 1]: MulBackward0 gets cat([grad0, grad1]"
+        in told
+    )
+
+
+def test_how_many_are_true():
+    trace, _ = recorded(torch, lab.record, "X = torch.linspace(-1, 1, 6) > 0.5\nX = torch.zeros(5) > 1\n")
+    told = " ".join(sentences(trace, "const"))
+    assert "6 values, 2 of them True" in told
+    assert "5 values, none of them True" in told
+
+
+def test_a_write_into_a_gradient_is_told_once():
+    program = "X = w * 2\nX.sum().backward()\nwith torch.no_grad():\n    w -= w.grad\n    w.grad.zero_()\n"
+    trace, _ = recorded(torch, lab.record, program)
+    told = sentences(trace, "grad", "inplace")
+    assert told[-2].startswith("w.grad was changed by zero_: it is now")
+    assert told[-1] == "That was a write in place: the version of w.grad is now 2."
 
 
 NORMS = {

@@ -1,13 +1,15 @@
 """The curves of a training loop: the loss and the gradients of each layer, one point for each time that its backward pass runs.
 
 The passes of a loop begin at one place in the code. A program may have others beside them: of a second loss, or of `autograd.grad`
-for a penalty. They are no points of the curve: what they do to gradients counts for the point before them.
+for a penalty. They are no points of the curve: what they do to gradients counts for the point before them. A second loss that fills
+`.grad` as well, as in a generative adversarial network, has a curve of its own, without gradients.
 
 steps    the step at which each pass begins
 name     of the tensor that all of these passes start from; "loss" if it has none, or several
 loss     the number that the pass starts from, null if it is no single number
 grads    {layer: [the norm of its gradients when the next pass begins: the square root of the sum of all squares (2-norm) over the
          parameters that were reached; null if none was, or if they are not finite, ...]}
+others   [{"steps": ..., "name": ..., "loss": ...}, ...] of the passes that other places begin
 turns    the steps at which the iterations of the outermost loop begin
 """
 
@@ -21,13 +23,15 @@ from autograd_lab.tracing.scopes import iteration
 from autograd_lab.tracing.trace import Record, Trace
 
 _MOST_LAYERS = 8
+_MOST_LOSSES = 3
 
 
 def curves(trace: Trace) -> Record | None:
     """The curves, or None if no place in the code began two passes."""
-    passes = _passes(trace)
-    if len(passes) < 2:
+    places = _places(trace)
+    if not places:
         return None
+    passes, others = places[0], [_curve(trace, more) for more in places[1:_MOST_LOSSES]]
     begins = {k: i for i, k in enumerate(passes)}
     found: dict[str, list[float | None]] = {}
     norms: dict[
@@ -52,14 +56,20 @@ def curves(trace: Trace) -> Record | None:
     layers = dict(
         sorted(list(found.items())[:_MOST_LAYERS], key=lambda one: first[one[0]])
     )  # as they were made: a pass meets the last one first
+    return {**_curve(trace, passes), "grads": layers, "others": others}
+
+
+def _curve(trace: Trace, passes: dict[int, Record]) -> Record:
+    """The loss at each of these passes, without gradients."""
     roots = {_root(trace, e).get("name", "") for e in passes.values()}
     name = roots.pop() if len(roots) == 1 else ""
-    losses = [_loss(trace, e) for e in passes.values()]
-    return {"steps": list(passes), "name": name or "loss", "loss": losses, "grads": layers}
+    return {"steps": list(passes), "name": name or "loss", "loss": [_loss(trace, e) for e in passes.values()]}
 
 
-def _passes(trace: Trace) -> dict[int, Record]:
-    """The passes that one place in the code began, by the step at which they begin: those that fill most `.grad`, then the most."""
+def _places(trace: Trace) -> list[dict[int, Record]]:
+    """The passes of each place in the code that began several, by the step at which they begin: first those that fill most `.grad`,
+    then the most. Of the other places only those whose passes fill some `.grad`, in the order of the code's running.
+    """
     begun: dict[Any, dict[int, Record]] = {}
     filled: dict[Any, int] = {}
     open_: list[Any] = []
@@ -73,7 +83,11 @@ def _passes(trace: Trace) -> dict[int, Record]:
             open_.pop()
         elif e["k"] == "accumulate" and open_:
             filled[open_[0]] = filled.get(open_[0], 0) + 1
-    return max(begun.items(), key=lambda one: (filled.get(one[0], 0), len(one[1])), default=(None, {}))[1]
+    first = max(begun, key=lambda place: (filled.get(place, 0), len(begun[place])), default=None)
+    if len(begun.get(first, ())) < 2:
+        return []
+    others = [place for place in begun if place != first and len(begun[place]) > 1 and place in filled]
+    return [begun[first], *[begun[place] for place in others]]
 
 
 def trained(trace: Trace) -> tuple[set[str], dict[int, str]]:

@@ -63,6 +63,26 @@ def test_a_curve_has_the_passes_of_one_place_and_the_name_of_what_they_start_fro
     assert all(len(line) == 3 and None not in line for line in found["grads"].values())
 
 
+def test_a_second_loss_has_a_curve_of_its_own():
+    found, asked = shown(two_losses), []
+    assert [(one["name"], len(one["steps"])) for one in found["others"]] == [("d_loss", 3)]
+    assert all(first < then for first, then in zip(found["others"][0]["steps"], found["steps"], strict=True))
+
+    def seeing(grad):
+        asked.append(float(f"{(grad.item() / 2) ** 2:.4g}"))
+
+    a = torch.tensor(1.0, requires_grad=True)
+    a.register_hook(seeing)
+    for _ in range(3):
+        (a * a).backward()
+    assert found["others"][0]["loss"] == asked, "a never changes: its square is the loss"
+
+
+def test_passes_that_fill_no_grad_are_no_loss():
+    assert shown(penalty)["others"] == []
+    assert shown(regression)["others"] == []
+
+
 def test_passes_of_two_places_are_no_loop():
     """The first begins at y and the second at the gradient of y: no curve leads from one to the other."""
 

@@ -12,16 +12,16 @@ export class Curves {
     this.stage = stage;
     this.data = stage.film.curves;
     this.marks = [];
-    const { name, loss, grads } = this.data, layers = Object.entries(grads);
+    const { grads } = this.data, layers = Object.entries(grads);
     this.root = h("div", { class: "agl-curves", role: "group", "aria-label": "Curves of the training loop" },
-      ...(loss.filter((x) => x !== null).length > 1 ? [this.plot(name, [[name, loss]])] : []),
-      ...(layers.length ? [this.plot("\u2016grad\u2016 of each layer, log scale", layers, Math.log10, "The norm of each layer's gradients after each pass: the square root of the sum of the squares of all elements")] : []));
+      ...[this.data, ...(this.data.others ?? [])].filter(({ loss }) => loss.filter((x) => x !== null).length > 1).map(({ name, loss, steps }) => this.plot(steps, name, [[name, loss]])),
+      ...(layers.length ? [this.plot(this.data.steps, "\u2016grad\u2016 of each layer, log scale", layers, Math.log10, "The norm of each layer's gradients after each pass: the square root of the sum of the squares of all elements")] : []));
   }
 
-  /** One small plot of several lines, each named at its end; `scale` is applied to what is drawn. */
-  plot(title, lines, scale = (x) => x, meaning = "") {
+  /** One small plot of several lines over the passes that begin at `steps`, each named at its end; `scale` is applied to what is drawn. */
+  plot(steps, title, lines, scale = (x) => x, meaning = "") {
     const several = meaning !== "", drawn = lines.map(([name, list]) => [name, list.map((x) => (x === null || !Number.isFinite(scale(x)) ? null : scale(x)))]);
-    const all = drawn.flatMap(([, list]) => list.filter((y) => y !== null)), low = Math.min(...all), high = Math.max(...all), count = this.data.steps.length;
+    const all = drawn.flatMap(([, list]) => list.filter((y) => y !== null)), low = Math.min(...all), high = Math.max(...all), count = steps.length;
     const tall = several ? Math.max(HIGH, LINE * lines.length + 4) : HIGH, wide = ACROSS + (several ? BESIDE : 0);
     const x = (i) => 4 + ((ACROSS - 8) * i) / Math.max(count - 1, 1), y = (v) => (high > low ? tall - 4 - ((tall - 8) * (v - low)) / (high - low) : tall / 2);
     const tone = (i) => (several ? `--c: color-mix(in oklch, var(--agl-blue) ${Math.round(100 - (100 * i) / Math.max(lines.length - 1, 1))}%, var(--agl-verm))` : ""); // from the first layer to the last
@@ -35,7 +35,7 @@ export class Curves {
         s("text", { x: ACROSS + 15, y: (at + 3.2).toFixed(1), class: "agl-curve-name" }, s("title", {}, lines[i][0]), `${ending(lines[i][0])} `, value))];
     });
     const picture = s("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `${title}, ${count} passes` }, mark, ...labels.map(([, , g]) => g), ...paths, ...dots);
-    this.marks.push((i) => {
+    this.marks.push({ steps, mark: (i) => {
       mark.setAttribute("d", i < 0 ? "" : `M${x(i).toFixed(1)} 1V${tall - 1}`);
       dots.forEach((dot, j) => {
         const v = i < 0 ? null : drawn[j][1][i];
@@ -45,17 +45,19 @@ export class Curves {
       const now = (j) => (i < 0 || lines[j][1][i] === null ? "\u2013" : number(lines[j][1][i]));
       if (several) for (const [j, value] of labels) value.textContent = now(j);
       else says.textContent = now(0);
-    });
+    } });
     return h("div", { class: "agl-plot" }, h("div", {}, h("b", { title: meaning }, title), " ", says), picture);
   }
 
   /** Mark the last pass that has begun at step k. */
   show(k) {
-    const { steps } = this.data;
-    let i = this.i ?? -1;
-    if (i >= 0 && steps[i] > k) i = -1;
-    while (i + 1 < steps.length && steps[i + 1] <= k) i++;
-    if (i !== this.i) this.marks.forEach((mark) => mark(i));
-    this.i = i;
+    for (const one of this.marks) {
+      const { steps } = one;
+      let i = one.i ?? -1;
+      if (i >= 0 && steps[i] > k) i = -1;
+      while (i + 1 < steps.length && steps[i + 1] <= k) i++;
+      if (i !== one.i) one.mark(i);
+      one.i = i;
+    }
   }
 }

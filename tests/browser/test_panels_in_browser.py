@@ -490,6 +490,31 @@ def test_nothing_is_cut_or_out_of_reach(bare, size):
             assert page.locator(".agl-say").evaluate(SEEN), name
 
 
+def test_the_leaf_table_fits_and_asks_who_retains_only_where_one_does(bare):
+    def adversaries(retain):
+        a, b = (torch.full((2, 2), -0.000123456, requires_grad=True) for _ in range(2))
+        with lab.record(names={"D.10.weight": a, "G.10.weight": b}) as trace:
+            for _ in range(3):
+                d_loss = (a * a).sum()
+                d_loss.backward()
+                g_loss = (a * b).sin().sum()
+                if retain:
+                    g_loss.retain_grad()
+                g_loss.backward()
+        return lab.step(trace, level="all", position=len(trace))
+
+    for retain in (True, False):
+        page = bare(size=(1440, 900)).show(adversaries(retain))
+        table = page.get_by_role("region", name="Leaf table")
+        assert ("retains grad" in table.inner_text()) is retain
+        assert retain or table.evaluate("e => e.scrollWidth <= e.clientWidth")
+        assert table.locator("tbody tr").first.locator("td").count() == 4 + retain
+        plots = page.locator(".agl-plot")
+        assert [plots.nth(i).inner_text().split()[0] for i in range(2)] == ["g_loss", "d_loss"]
+        page.locator(".agl-range").fill("25")  # between the first two passes: only the first has begun
+        assert [plots.nth(i).locator("circle").is_visible() for i in range(2)] == [False, True]
+
+
 def test_what_the_simple_level_leaves_out(bare):
     """Step by step through a training loop; and a comparison shows everything, without a choice."""
     one = bare()

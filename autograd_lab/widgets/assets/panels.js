@@ -113,8 +113,10 @@ export class Panels {
     this.rule = h("div", focusable({ class: "agl-rule", tabindex: "0", role: "region", "aria-label": "Rule of the current node" }));
     this.engine = h("div", { class: "agl-engine", role: "region", "aria-label": "Engine" });
     this.leaves = h("tbody");
+    const { leaves, tensors, states } = this.film, retained = leaves.some((t) => tensors[t].tl.some((state, i) => i % 2 && states[state][3]));
+    this.columns = ["tensor", "value", ".grad", "requires a gradient", "is leaf", ...(retained ? ["retains grad"] : [])];
     const table = h("table", { "aria-label": "Leaf tensors" }, h("thead", {}, h("tr", {},
-      ...["tensor", "value", ".grad", "requires a gradient", "is leaf", "retains grad"].map((t) => h("th", { scope: "col" }, t)))), this.leaves);
+      ...this.columns.map((t) => h("th", { scope: "col" }, t)))), this.leaves);
     this.leafpane = h("div", focusable({ class: "agl-leaves", tabindex: "0", role: "region", "aria-label": "Leaf table" }), table);
     this.root = h("div", { class: "agl-side", "data-view": this.film.yours && "engine" }, h("div", { class: "agl-col" }, this.code, this.rule), h("div", { class: "agl-col" }, this.engine, this.leafpane));
     this.root.addEventListener("click", (e) => this.open(e));
@@ -514,7 +516,7 @@ export class Panels {
     }
     if (from !== this.leafFrom) {
       this.leafFrom = from;
-      this.leafRows = all.slice(from, from + most).map((t) => ({ t, row: h("tr", {}, h("th", { scope: "row", title: film.tensors[t].label }, h("bdi", {}, film.tensors[t].label)), ...[0, 1, 2, 3, 4].map(() => h("td"))) }));
+      this.leafRows = all.slice(from, from + most).map((t) => ({ t, row: h("tr", {}, h("th", { scope: "row", title: film.tensors[t].label }, h("bdi", {}, film.tensors[t].label)), ...this.columns.slice(1).map(() => h("td"))) }));
       this.leaves.replaceChildren(...this.leafRows.map(({ row }) => row));
     }
     const flag = (yes) => (yes ? "\u2713" : "\u2013");
@@ -524,7 +526,7 @@ export class Panels {
         leaf.state = state;
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
         const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(film, v), tensor.grad ? brief(film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
-        cells.forEach((text, i) => {
+        cells.slice(0, this.columns.length - 1).forEach((text, i) => {
           const item = state === undefined || (i && !tensor.grad) ? undefined : film.values[[v, grad][i]], cell = leaf.row.children[i + 1];
           if (!hasStrip(item) && !cell.firstElementChild) return write(cell, text);
           cell.replaceChildren(text, ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));

@@ -412,13 +412,17 @@ class Builder:
         if i is not None:
             self.tensors[i]["name"] = self.tensors[i]["name"] or name
 
-    def read(self, t, data, how, place) -> None:
+    def read(self, t, data, how, place, inside="") -> None:
         src, _ = self._where(place)
         self._event("read", src, t=self._operand(t, src), how=how, v=self._value(data))
+        if inside:
+            self.events[-1]["inside"] = inside
 
-    def flagged(self, t, requires_grad, how, place) -> None:
+    def flagged(self, t, requires_grad, how, place, inside="") -> None:
         src, _ = self._where(place)
         self._event("flag", src, t=self._operand(t, src), requires_grad=requires_grad, how=how)
+        if inside:
+            self.events[-1]["inside"] = inside
 
     def hook_added(self, owner, key) -> None:
         periods = self.hook_periods.setdefault(id(owner), {}).setdefault(key, [])

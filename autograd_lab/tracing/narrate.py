@@ -329,6 +329,8 @@ class Narrator:
         what = (
             "a NumPy array" if how == "numpy" else "Python numbers" if how == "tolist" else "a Python number"
         )
+        if e.get("inside"):
+            return ("{0} reads {1} as {2} for its work.", e["inside"], self._name(e["t"]), what)
         return (
             "{0} hands out {1}. What is computed with that is not recorded.",
             self._of(f"{how}()", e["t"]),
@@ -342,6 +344,9 @@ class Narrator:
                 self._first(e["t"]),
                 self._its("grad", e["t"]),
             )
+        if e.get("inside"):
+            so = "requires a gradient from here on" if e["requires_grad"] else "no longer requires a gradient"
+            return ("{0} {1}: {2} sets that for its work.", self._first(e["t"]), so, e["inside"])
         now = "requires a gradient" if e["requires_grad"] else "no longer requires a gradient"
         if e.get("how") == "detach_":
             return ("{0} {1} from here on: detach_ was called.", self._first(e["t"]), now)
@@ -355,6 +360,9 @@ class Narrator:
         return ("{0} {1}: it is now {2}.", name, how, self.described(e["v"]))
 
     def _detach(self, e: Record) -> Phrase:
+        if e.get("how") == "data" and e.get("inside") and not self.trace.tensors[e["t"]]["name"]:
+            text = "{0} takes the numbers of {1} for its work, without history."
+            return (text, e["inside"], self._name(e["from"]))
         if e.get("how") == "data":
             data, source = self._of("data", e["from"]), self._name(e["from"])
             text, name = "{0} hands out the numbers of {1}", self.trace.tensors[e["t"]]["name"]

@@ -564,7 +564,8 @@ class Recorder(Watch):
         if t.requires_grad:
             self._meet((t,), frame)
         if id(t) in self.met:
-            self.notes.append(("read", t, snapshot(t._data), how, _place(frame)))
+            inside = library_function(sys._getframe(1), _IS_OURS.__getitem__)
+            self.notes.append(("read", t, snapshot(t._data), how, _place(frame), inside))
 
     def shared(self, t) -> None:
         """`t` shares memory with a NumPy array: from here on it may be written without an event."""
@@ -615,7 +616,8 @@ class Recorder(Watch):
         if not t.requires_grad:
             self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
         if id(t) in self.met:
-            self.notes.append(("flagged", t, t.requires_grad, how, _place(frame)))
+            inside = library_function(sys._getframe(1), _IS_OURS.__getitem__)
+            self.notes.append(("flagged", t, t.requires_grad, how, _place(frame), inside))
 
     @guarded
     def recomputed(self, holder, t) -> None:
@@ -1152,8 +1154,9 @@ _ALIKE = {"assigned", "grad_set", "hook_added", "hook_removed", "met", "moved", 
 """Notes of what is the same whether recording is on or off."""
 _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
 _MODES = "modes.py", "grad_mode.py"  # the files that define them
-_BY_THE_USER = {"switched", "detach", "data", "__get__"}
-_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py")
+_BY_THE_USER = {"switched", "detach", "data", "__get__", "requires_grad_", "retain_grad"}
+"""Methods that a program calls itself: of tensors, where they are not in a file called tensor.py, and of modules."""
+_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py", "tensor.py")
 _DECORATED = {
     "call",
     "generate",
@@ -1191,10 +1194,12 @@ def library_function(frame, is_ours) -> str:
             return "checkpoint"  # perhaps computed again, in a pass
         if not code.co_filename.endswith(_SWITCHING) and code.co_name not in _BY_THE_USER:
             own = "self" in here
-            # PyTorch wraps a function that it calls "func"
-            name = code.co_name if "func" not in here else getattr(here["func"], "__name__", "_")
+            wraps = (
+                "func" in code.co_freevars
+            )  # as PyTorch's decorators call it; jacobian(func, ...) does not wrap it
+            name = getattr(here["func"], "__name__", "_") if wraps else code.co_name
             if own and name in ("__init__", "__call__", "_call_impl", "_wrapped_call_impl", "forward"):
-                found = type(here["self"]).__name__
+                found = type(here["self"]).__name__.lstrip("_")
             elif not name.startswith("_") and name not in _DECORATED:
                 found = f"{type(here['self']).__name__}.{name}" if own else name
         frame = frame.f_back

@@ -610,7 +610,8 @@ class TorchRecorder(Recorder):
             if t.requires_grad:
                 self._meet((t,), frame)
             if id(t) in self.met:
-                self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
+                inside = library_function(sys._getframe(1), lambda file: file.startswith(_OURS))
+                self.notes.append(("read", t, encode_tensor(t), _READS[name], place, inside))
         elif func in _UNLESS_SO and self.was_so:
             pass
         elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
@@ -618,7 +619,8 @@ class TorchRecorder(Recorder):
                 self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
             if id(t) in self.met:
                 how = name if name in _FLAGS else "requires_grad_"
-                self.notes.append(("flagged", t, t.requires_grad, how, place))
+                inside = library_function(sys._getframe(1), lambda file: file.startswith(_OURS))
+                self.notes.append(("flagged", t, t.requires_grad, how, place, inside))
         elif name in _REGISTERS:
             self._meet((t,), frame)
             self.hooks.seen(t, t._backward_hooks, t._post_accumulate_grad_hooks)

@@ -244,7 +244,8 @@ def check_prose(answer, scope):
             assert all(numbers), answer
             assert abs(sum(numbers)) <= 2e-3 * sum(map(abs, numbers)), answer
             assert abs(float(left)) <= 1e-4 * sum(map(abs, numbers)), answer
-    for k, n, name in re.findall(r"(\d+) of the (\d+) elements of (\w+)\.grad are 0", text):
+    for k, n, name, be in re.findall(r"(\d+) of the (\d+) elements of (\w+)\.grad (is|are) 0", text):
+        assert be == ("is" if k == "1" else "are"), text
         grad = scope[name].grad
         assert (int(k), int(n)) == (int((grad == 0).sum()), grad.numel()), answer
 

@@ -169,7 +169,8 @@ class _Zeros:
         mine = [c for c, one in zip(zeros, found, strict=True) if one and _key(one[0]) == _key(first)]
         where = _places(self.facts.trace.tensors[self.q.t]["shape"], mine)
         rest = len(zeros) - len(mine)
-        start = f"{len(zeros)} of the {len(array)} elements of {self.q.name}.grad are 0: {where}" + (
+        be = "is" if len(zeros) == 1 else "are"
+        start = f"{len(zeros)} of the {len(array)} elements of {self.q.name}.grad {be} 0: {where}" + (
             f" and {rest} more" if rest else ""
         )
         return self._told(first, members, start + ". ", "")

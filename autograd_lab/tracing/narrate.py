@@ -731,7 +731,7 @@ class Narrator:
         own = node["kind"] != "op" or node.get(
             "compiled"
         )  # named by the user's Function, or by the compiled code
-        if own or self.tensors[t] not in _NAMELESS:
+        if own or not (self.tensors[t] in _NAMELESS or self.tensors[t].startswith("a tensor in ")):
             return str(name) if own else self.tensors[t]
         return next(
             (what for rule, words, what in _OWN if rule in node["name"] and words == name), f"its {name}"

@@ -12,6 +12,7 @@ import copy
 import inspect
 import math
 import os
+import re
 import sys
 import threading
 import time
@@ -315,6 +316,7 @@ class Recorder(Watch):
         self.shared_memory = Shared(self._array_of, self._address_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
         self.nameless: list[Any] = []  # leaves met before they had a name
+        self.used_in: dict[int, tuple[Any, str]] = {}  # of these: the library's function that uses it first
         self.unnamed: list[Any] = []  # other tensors without a name: buffers of modules, and parts of lists
         self.sought = 0  # how many of them have been searched in vain
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
@@ -931,6 +933,9 @@ class Recorder(Watch):
                         name = f"{t._data:g}"
                     elif frame is not None and not is_gradient:
                         self.unnamed.append(t)
+                        user = composing_function(sys._getframe(1), _IS_OURS.__getitem__)
+                        if user:
+                            self.used_in[key] = t, user
             grad = None
             if meta is not None:
                 if meta.base is not None:
@@ -972,6 +977,9 @@ class Recorder(Watch):
         self.nameless += self.unnamed
         self._name_parts(frame, *stopped, *calls)
         nameless = {id(t): t for t in self.nameless}
+        self.notes += [
+            ("part", t, f"a tensor in {user}") for t, user in self.used_in.values() if id(t) in nameless
+        ]
         modules = {id(note[1]): note[1] for note in self.notes if nameless and note[0] == "entered"}
         for module in modules.values():
             for name, t in parts_of("self", module):
@@ -1046,7 +1054,14 @@ class Recorder(Watch):
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
-            self.met, self.grads, self.returned, self.nameless, self.unnamed = {}, {}, {}, [], []
+            self.met, self.grads, self.returned, self.nameless, self.unnamed, self.used_in = (
+                {},
+                {},
+                {},
+                [],
+                [],
+                {},
+            )
             self.shared_memory, self.remakes, self.arrays = Shared(self._array_of, self._address_of), [], {}
             self.memory = self.shared_memory.memory
         return self._lists
@@ -1186,24 +1201,43 @@ def switch(frame, is_ours) -> tuple[str, str]:
 
 
 def library_function(frame, is_ours) -> str:
-    """The library's function that switches a mode or detaches a tensor for its own work, as its caller knows it; "" if the user's line does."""
+    """The library's function that does something for its own work, as its caller knows it; "" if the user's line does it."""
     found = name = ""
     while frame is not None and is_ours(frame.f_code.co_filename):
         code, here = frame.f_code, frame.f_locals
         if code.co_filename.endswith("checkpoint.py"):
             return "checkpoint"  # perhaps computed again, in a pass
-        if not code.co_filename.endswith(_SWITCHING) and code.co_name not in _BY_THE_USER:
-            own = "self" in here
-            wraps = (
-                "func" in code.co_freevars
-            )  # as PyTorch's decorators call it; jacobian(func, ...) does not wrap it
-            name = getattr(here["func"], "__name__", "_") if wraps else code.co_name
+        called, own = _called(code, here), "self" in here
+        if not code.co_filename.endswith(_SWITCHING) and called not in _BY_THE_USER:
+            name = called
             if own and name in ("__init__", "__call__", "_call_impl", "_wrapped_call_impl", "forward"):
                 found = type(here["self"]).__name__.lstrip("_")
             elif not name.startswith("_") and name not in _DECORATED:
                 found = f"{type(here['self']).__name__}.{name}" if own else name
         frame = frame.f_back
     return found or name.strip("_")
+
+
+def _called(code, here) -> str:
+    """The name of a function that runs; of one that only calls another, in PyTorch's decorators or in publish.py, the other's."""
+    if "func" in code.co_freevars:
+        return getattr(here["func"], "__name__", "_")
+    if code.co_name == "call" and "key" in code.co_freevars and "self" not in here:
+        return str(here["key"]).rpartition(".")[2]
+    return code.co_name
+
+
+def composing_function(frame, is_ours) -> str:
+    """The function of `nn` that computes with several operations, as its caller knows it; "" outside of one."""
+    here = frame
+    while here is not None and is_ours(here.f_code.co_filename):
+        if _OF_NN.search(here.f_code.co_filename):
+            return library_function(frame, is_ours)
+        here = here.f_back
+    return ""
+
+
+_OF_NN = re.compile(r"[\\/]nn[\\/]")
 
 
 def on_ctx(node, kind) -> list[tuple[str, Any]]:

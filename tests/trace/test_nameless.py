@@ -59,6 +59,23 @@ def test_few_numbers_stand_for_themselves_in_a_formula():
     )
 
 
+@pytest.mark.parametrize(
+    ("call", "who"),
+    [
+        ("F.dropout(w.expand(4, 3, 3), 0.5)", "dropout"),
+        ("nn.Dropout(0.5)(w.expand(4, 3, 3))", "Dropout"),
+        ("nn.GRU(3, 4)(x)[0]", "GRU"),
+        ("nn.Sequential(nn.Linear(3, 8), nn.Dropout(0.5))(x)", "Sequential"),
+        ("F.gumbel_softmax(w)", "gumbel_softmax"),
+    ],
+)
+def test_what_a_function_of_nn_makes_for_itself_is_called_by_the_function(call, who):
+    trace, _ = recorded(torch, lab.record, f"X = {call}\nX.sum().backward()\n")
+    told = " ".join(narrate(trace, k) for k in range(len(trace) + 1))
+    assert f"A tensor in {who} is plain data" in told
+    assert "without a name" not in told
+
+
 def test_equal_numbers_are_not_told_apart():
     trace, _ = recorded(torch, lab.record, "X = torch.where(w[0] > 0, torch.ones(3), torch.ones(3) * w[0])\n")
     made = next(n for n, node in enumerate(trace.nodes) if node["name"] == "WhereBackward0")

@@ -256,7 +256,7 @@ def _capital(text: str) -> str:
 
 #: Phrases for a tensor without a name. A sentence that begins with one is capitalized; one that begins with a name never is.
 DESCRIPTIONS = (
-    "a tensor without a name", "the result of ", "the tensor", "a part of the loss", "a result of the round before",
+    "a tensor without a name", "a tensor in ", "the result of ", "the tensor", "a part of the loss", "a result of the round before",
 )  # fmt: skip
 
 

@@ -127,7 +127,7 @@ class Facts:
             return _INDEX.sub(r"[\1]", str(name))
         k = self.maker.get(t)
         if k is None:
-            return "a tensor without a name"
+            return self.trace.tensors[t].get("part") or "a tensor without a name"
         e = self.events[k]
         op = (
             self.trace.nodes[e["n"]]["op"]

@@ -174,6 +174,8 @@ class Narrator:
 
     def phrase(self, k: int) -> Phrase:
         """Template and parts of the sentence for step `k`."""
+        if k == 0 and not len(self.trace):
+            return ("Nothing was recorded: no operation ran on a tensor of autograd_lab.",)
         if k == 0:
             return ("Nothing has run yet. Press Step to see the first of {0} events.", str(len(self.trace)))
         event = self.trace.events[k - 1]

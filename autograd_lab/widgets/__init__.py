@@ -61,6 +61,7 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
         )
     from .runs import Run
 
+    Stepper.refuse(options, of_function=True)
     run = Run(what, inputs)
     return Stepper(run.record(), run=run, **options)
 

@@ -8,10 +8,12 @@ What else it changes stays changed: a list of its own grows with each run.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import io
 import math
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ import numpy as np
 
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.answers import AnswerError, Number, read, read_one
+from autograd_lab.tracing.narrate import a_or_an
 from autograd_lab.tracing.trace import Record
 
 if TYPE_CHECKING:
@@ -39,6 +42,47 @@ class UnfitError(ValueError):
     """An input cannot have this value."""
 
 
+def _refuse(fn: Callable[..., Any], inputs: dict[str, Any]) -> None:
+    """Raise TypeError if a call of the function would not run its body, or would not be recorded."""
+    called = fn.func if isinstance(fn, functools.partial) else fn
+    for one in (called, getattr(called, "__call__", None)):  # noqa: B004 - what a call of it runs
+        kind = next((kind for kind, so in _NOT_RUN.items() if so(one)), None)
+        if kind is not None:
+            raise TypeError(
+                f"step() calls a function and steps through what it does, and a call of {kind} only prepares it. What to do: run it "
+                "inside `with lab.record() as trace:`, then lab.step(trace)"
+            )
+    for name, x in inputs.items():
+        if type(x).__module__.partition(".")[0] == "torch" and not is_tensor(x):
+            raise TypeError(
+                f"step() records tensors of autograd_lab, and {name} is one of PyTorch's. What to do: "
+                "trace = lab.record_torch(fn, ...), then lab.step(trace)"
+            )
+
+
+_NOT_RUN: dict[str, Callable[[Any], bool]] = {
+    "a generator function": inspect.isgeneratorfunction,
+    "an async function": lambda fn: inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn),
+}
+
+
+@contextmanager
+def _advised() -> Iterator[None]:
+    """Say whose pass it is that fails: the user's code has no call of `backward()`."""
+    try:
+        yield
+    except RuntimeError as error:
+        error.add_note(
+            "lab.step(fn, ...) calls backward() on what fn returns. What to do: return one number, such as a loss or a sum, and do not "
+            "call backward() in fn; or run your code inside `with lab.record() as trace:`, then lab.step(trace)."
+        )
+        raise
+
+
+def _what(x: Any) -> str:
+    return "None (is there a `return`?)" if x is None else a_or_an(type(x).__name__)
+
+
 class Run:
     """A function with its inputs, to be recorded: first with the user's own, then with changed ones."""
 
@@ -47,6 +91,7 @@ class Run:
 
         self.fn = fn
         self.names = _names(fn, len(inputs))
+        _refuse(fn, dict(zip(self.names, inputs, strict=True)))
         self.given = inputs
         self.first = [_copy(x) for x in inputs]
         self.grads = [getattr(x, "grad", None) if is_leaf(x) else None for x in inputs]
@@ -118,8 +163,15 @@ class Run:
             _loss = self.fn(*inputs)  # underscored: the user's code has no such name
             before |= _leaves(trace)
             if getattr(_loss, "requires_grad", False):
-                _loss.backward()
+                with _advised():
+                    _loss.backward()
                 started = True
+        if not is_tensor(_loss) and self.recorded is None:
+            warnings.warn(
+                f"there is no backward pass to step through: the function returned {_what(_loss)}, and the pass starts from what it "
+                "returns. What to do: return the loss, a tensor.",
+                stacklevel=5,
+            )
         if started:
             _into_the_function(trace, self.recorded)
         return trace

@@ -32,6 +32,8 @@ from .runs import Run
 from .shown import Shown
 from .wire import difference, encode
 
+BY = ("event", "node", "iteration")
+
 
 def _kinds(trace: Trace) -> list[str]:
     return [event["k"] for event in trace.events]
@@ -55,13 +57,28 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     _whole_film: Record | None = None
     _film_sent: Record | None = None  # the film that `_film` is
     _numbers: Numbers | None = None  # of that film, if others may follow
-    by = traitlets.Enum(["event", "node", "iteration"], "event", help="what Step and Play move by").tag(
-        sync=True
-    )
+    by = traitlets.Enum(BY, "event", help="what Step and Play move by").tag(sync=True)
 
     level = traitlets.Enum(
         levels.LEVELS, "all", help="how much the notebook shows; the reader may choose another"
     ).tag(sync=True)
+
+    @classmethod
+    def refuse(cls, options: dict[str, Any], of_function: bool = False) -> None:
+        """Raise TypeError or ValueError for an option that there is not, or that cannot have this value."""
+        for name in options:
+            if name not in cls.class_traits() and name not in ("predict", "mode"):
+                given = (
+                    f". To give the function its {name}: lab.step(lambda x: fn(x, {name}=...), x)"
+                    if of_function
+                    else ""
+                )
+                raise TypeError(
+                    f"step() has no option {name!r}; it has by, level, mode, position, predict{given}"
+                )
+        for name, offered in (("by", BY), ("level", levels.LEVELS)):
+            if options.get(name, offered[0]) not in offered:
+                raise ValueError(f"step() takes {name}= one of {', '.join(offered)}, not {options[name]!r}")
 
     def __init__(
         self,
@@ -73,9 +90,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         run: Run | None = None,
         **traits: Any,
     ) -> None:
-        for name in traits:
-            if not self.has_trait(name):
-                raise TypeError(f"step() has no option {name!r}; it has by, level, mode, position, predict")
+        self.refuse(traits)
         self.trace = trace
         self.run = run
         self._lock = RLock()

@@ -184,6 +184,7 @@ def test_a_gradient_that_was_there_before_is_not_counted():
     assert s.nudge("x", 1e-3)["gradient"] == 3
 
 
+@pytest.mark.filterwarnings("ignore:there is no backward pass to step through")  # see test_misuse.py
 def test_what_has_no_quotient_says_why():
     def check(case):
         fn, told = case

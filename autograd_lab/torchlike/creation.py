@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from . import printing, random, return_types
-from .autograd.errors import CPP_NAMES, not_for, type_name
+from .autograd.errors import CPP_NAMES, not_for, refuse_pytorch, type_name
 from .autograd.modes import THREAD, WATCHERS, watcher
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import (
@@ -830,6 +830,7 @@ def legacy_variable(cls, data=None, requires_grad=False, volatile=False):
     if data is None:
         return Registry.tensor()
     if not isinstance(data, Variable):
+        refuse_pytorch(data)
         raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
     return data.detach()._require_grad(requires_grad)
 

@@ -9,7 +9,7 @@ import copy
 import numpy as np
 
 from . import autograd, printing
-from .autograd.errors import CPP_NAMES, transformed_text, type_name
+from .autograd.errors import CPP_NAMES, refuse_pytorch, transformed_text, type_name
 from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.memory import geometry, seen
 from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
@@ -170,6 +170,7 @@ class Tensor(Variable):
 
     def _check_grad(self, value):
         if not isinstance(value, Tensor):
+            refuse_pytorch(value)
             raise TypeError(
                 f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}"
             )
@@ -289,6 +290,7 @@ class Tensor(Variable):
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
+            refuse_pytorch(value)
             raise TypeError("Variable data has to be a tensor, but got " + type_name(value))
         if self.requires_grad and value._data.dtype.kind != "f":
             raise RuntimeError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import seams
 from .batch import Batch
-from .errors import type_name
+from .errors import refuse_pytorch, type_name
 from .full_pass import FullPass
 from .graph import GradientEdge, meaning_of
 from .metadata import cast, fitted_to
@@ -68,10 +68,7 @@ def _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables,
         grad_tensors = grad_variables
     if inputs is not None:
         inputs = _tuple_of(inputs, "backward")
-    if isinstance(tensors, (Variable, GradientEdge)):
-        tensors = (tensors,)
-    else:
-        tensors = tuple(tensors)
+    tensors = _roots_of(tensors)
     if WATCHERS:
         watcher().asked(tensors, inputs)
     roots = _checked(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
@@ -120,7 +117,7 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    outputs = (outputs,) if isinstance(outputs, (Variable, GradientEdge)) else tuple(outputs)
+    outputs = _roots_of(outputs)
     names = list(inputs) if type(inputs) is dict else None
     inputs = _tuple_of(inputs, "grad")
     if not only_inputs:
@@ -200,6 +197,7 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
                 "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
             )
         if not isinstance(v, Variable):
+            refuse_pytorch(v)
             raise TypeError("gradients can be either Tensors or None, but got " + type(v).__name__)
         shape = y._data.shape if isinstance(y, Variable) else v[0]._data.shape
         if v[0]._data.shape != shape:
@@ -223,6 +221,16 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
     ])  # fmt: skip
 
 
+def _roots_of(tensors):
+    """What a pass starts from, as a tuple."""
+    if isinstance(tensors, (Variable, GradientEdge)):
+        return (tensors,)
+    refuse_pytorch(tensors)
+    tensors = tuple(tensors)
+    refuse_pytorch(*tensors)
+    return tensors
+
+
 def _tuple_of(inputs, where):
     """The `inputs` argument as a tuple. Raises RuntimeError if it is empty."""
     if isinstance(inputs, (Variable, GradientEdge)):
@@ -235,7 +243,9 @@ def _tuple_of(inputs, where):
             "supported."
         )
     else:
+        refuse_pytorch(inputs)
         inputs = tuple(inputs)
+    refuse_pytorch(*inputs)
     if not inputs:
         raise RuntimeError(f"`inputs` argument to `{where}()` cannot be empty.")
     return inputs
@@ -289,6 +299,7 @@ def _roots(outputs, gradients, create_graph):
                 )
             checked.append(g if dtype is None else cast(g, dtype))
         elif g is not None:
+            refuse_pytorch(g)
             raise TypeError("gradients can be either Tensors or None, but got " + type(g).__name__)
         elif isinstance(y, Variable) and edge_of(y) is NO_EDGE:
             checked.append(None)

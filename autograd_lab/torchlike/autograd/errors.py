@@ -1,8 +1,10 @@
 """The engine's error messages, in one place. They begin with PyTorch's words, so that searching for them works."""
 
 import re
+from functools import cache
 
 from ...core.node import FREED_TEXT
+from ...core.tensor import Tensor
 
 DETACHED_TEXT = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
@@ -13,6 +15,12 @@ INFERENCE_SAVED = (
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
+
+MIXED = (
+    "A tensor of PyTorch and one of autograd_lab cannot be used together: each library has its own. What to do: make them tensors of one, "
+    "for example with autograd_lab.tensor(x.detach().numpy()) for a PyTorch tensor x."
+)
+"""For a RuntimeError: a TypeError would tell operators of PyTorch to ask the other operand."""
 
 _HINT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
@@ -117,7 +125,21 @@ def transformed_text(method, more=""):
     )
 
 
+@cache
+def is_of_pytorch(kind):
+    """Whether a class is PyTorch's own Tensor, or inherits from it; ours may be called the same (see world/standin.py)."""
+    return not issubclass(kind, Tensor) and any(
+        (base.__module__, base.__qualname__) == ("torch", "Tensor") for base in kind.__mro__
+    )
+
+
+def refuse_pytorch(*values):
+    """Raise RuntimeError if one of them is a tensor of PyTorch."""
+    if any(is_of_pytorch(type(value)) for value in values):
+        raise RuntimeError(MIXED)
+
+
 __all__ = [
-    "CPP_NAMES", "DETACHED_TEXT", "FREED_TEXT", "INFERENCE_SAVED", "TYPE_NAMES", "modified_text", "no_forward_mode", "not_for", "other_type", "overwritten_text",
-    "short_name", "tensor_type", "transformed_text", "type_name",
+    "CPP_NAMES", "DETACHED_TEXT", "FREED_TEXT", "INFERENCE_SAVED", "MIXED", "TYPE_NAMES", "is_of_pytorch", "modified_text", "no_forward_mode", "not_for", "other_type", "overwritten_text",
+    "refuse_pytorch", "short_name", "tensor_type", "transformed_text", "type_name",
 ]  # fmt: skip

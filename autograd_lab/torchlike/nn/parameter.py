@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from ..autograd.errors import refuse_pytorch
 from ..autograd.modes import WATCHERS, watcher
 from ..autograd.variable import NO_EDGE, Variable, alias, wrap
 from ..creation import empty, tensor
@@ -28,6 +29,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = tensor([])
+        refuse_pytorch(data)
         if type(data) is not Tensor and type(data) is not Parameter:
             t = data.detach()._require_grad(requires_grad)
             t._is_param = True
@@ -75,6 +77,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data=None, *, persistent=True):
         if data is None:
             data = tensor([])
+        refuse_pytorch(data)
         t = data.detach()._require_grad(data.requires_grad)
         t.persistent = persistent
         t._is_buffer = True

@@ -48,7 +48,7 @@ from .rule import (
 
 def no_bool_difference(x, y):
     """Raise RuntimeError if the array `x` or `y` (an array or a number) of a subtraction is boolean."""
-    truth = isinstance(y, bool) or (hasattr(y, "dtype") and y.dtype.kind == "b")
+    truth = isinstance(y, bool) or getattr(getattr(y, "dtype", None), "kind", "") == "b"
     if truth and x.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.errors import FREED_TEXT
+from ..autograd.errors import FREED_TEXT, refuse_pytorch
 from ..autograd.memory import check_apart, shares_places
 from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
@@ -336,6 +336,7 @@ def _index_tensor(i):
     if isinstance(i, str):
         raise TypeError("new(): invalid data type 'str'")
     if not isinstance(i, (list, tuple, range)):
+        refuse_pytorch(i)
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
             f"{('numpy.' if isinstance(i, np.generic) else '') + type(i).__name__})"
@@ -470,6 +471,7 @@ def __getitem__(self, index):  # noqa: N807 - a method of Tensor
 def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
     if not isinstance(value, Variable):
         if not isinstance(value, (bool, int, float, np.integer)):
+            refuse_pytorch(value)
             raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
         value = wrap(fill_value_as(value, self._data.dtype))
     kind = type(index)

@@ -23,6 +23,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+from ..autograd.errors import MIXED, is_of_pytorch, refuse_pytorch
 from ..autograd.record import apply_view
 from ..autograd.variable import Registry, Variable
 from ..interface.forms import INSIDE, forms_of
@@ -58,10 +59,10 @@ def disabled(func: Callable, types: tuple, args: tuple = (), kwargs: dict | None
 
 
 def _call(func: Callable, args: tuple, kwargs: dict | None) -> Any:
-    """Call `func` without dispatch; returns NotImplemented for a function of PyTorch itself, which would dispatch anyway."""
+    """Call `func` without dispatch; raises RuntimeError for a function of PyTorch itself, which would dispatch anyway."""
     outer = _OFF.func
     if outer is func:
-        return NotImplemented
+        raise RuntimeError(MIXED)
     _OFF.func = func
     try:
         with DisableTorchFunctionSubclass():
@@ -132,6 +133,7 @@ def ask_in_python(name: str, func: Callable, found: list, values: Any, args: tup
 def _answer(
     func: Callable, found: list, types: tuple, args: tuple, kwargs: dict, begin: str, kind: type[Warning]
 ) -> Any:
+    refuse_pytorch(*found)
     for one in found:
         method = one.__torch_function__
         if getattr(method, "__self__", None) is one:
@@ -322,6 +324,8 @@ def _torch_function(
     Returns NotImplemented if one of `types` is not a base of this class: that one must decide.
     """
     if not all(issubclass(cls, kind) for kind in types):
+        if any(map(is_of_pytorch, types)):
+            raise RuntimeError(MIXED)
         return NotImplemented
     result = _call(func, args, kwargs)
     if func in get_default_nowrap_functions():

@@ -148,15 +148,18 @@ def cost(what: Any, *inputs: Any) -> Any:
 def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> "Why":
     """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
 
-    x      a tensor, or its name in the last recording or in `trace`; `w.grad` gives the same answer as `w`
+    x      a tensor, or its name in the last recording or in `trace`; `w.grad` gives the same answer as `w`;
+           or the error with which the recording ended
     loss   the tensor that the gradient should come from (default: the tensor of the last call of backward)
     trace  the recording to use (default: the current or last one in this thread)
 
     Without a recording of the tensor, the answer comes from the tensors themselves: a cause, but no lines. Raises KeyError
-    for a name that is not in the trace, TypeError if `x` is neither a tensor nor a name.
+    for a name that is not in the trace, TypeError if `x` is none of these.
     """
     from .tracing.why.live import absent, live_why, outside
 
+    if isinstance(x, BaseException):
+        return _why_stopped(x, last_recording() if trace is None else trace)
     if trace is not None:
         return trace.why(x, loss)
     last = last_recording()
@@ -178,6 +181,23 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> "Why":
     if last is not None and loss is None and (found := outside(last, x, name)) is not None:
         return found
     return (absent(last, x, name) if last is not None and loss is None else None) or live_why(x, loss, name)
+
+
+def _why_stopped(error: BaseException, trace: Any) -> "Why":
+    """Why a recording ended with this error."""
+    from .tracing.guard import text_of
+    from .tracing.why import why_stopped
+
+    ended = trace.events[-1] if trace is not None and len(trace) else {}
+    if (ended.get("type"), ended.get("message")) == (type(error).__name__, text_of(error)):
+        answer = why_stopped(trace)
+        if answer is not None:
+            return answer
+        raise ValueError(f"why() knows no more about this {type(error).__name__} than its text says")
+    raise ValueError(
+        f"the last recording did not end with this {type(error).__name__}. What to do: run the code that raises it inside "
+        "`with lab.record():`, and ask again"
+    )
 
 
 def _no_tensor(x: Any) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.trace import Record, Trace
-from autograd_lab.tracing.why import why
+from autograd_lab.tracing.why import why_stopped
 from autograd_lab.tracing.why.answer import caption
 
 #: Why an operation or a copy leaves a tensor without history, except the plain "no operand requires a gradient".
@@ -149,17 +149,9 @@ def jacobians(trace: Trace) -> list[list[Any]]:
 
 
 def _advice(trace: Trace) -> list[list[Any]]:
-    """What to do about the error that ended the program, if one did; asked about the tensor whose gradient was wanted."""
-    e = trace.events[-1] if len(trace) else {"k": ""}
-    if e["k"] != "error":
-        return []
-    wanted = [t for t, tensor in enumerate(trace.tensors) if tensor["requires_grad"] and tensor["leaf"]]
-    asked = next(iter(wanted or e.get("of") or range(len(trace.tensors))), None)
-    try:
-        answer = None if asked is None else why(trace, asked)
-    except LookupError:  # the trace of another tool may lack what an answer needs
-        answer = None
-    if answer is None or answer.cause in ("as-computed", "accumulated"):  # it is not about the error
+    """What to do about the error that ended the program, if one did."""
+    answer = why_stopped(trace)
+    if answer is None:
         return []
     said = "" if answer.cause == "failed" else " ".join(answer.sentences)  # which would repeat the error
     return [[len(trace), caption(answer.cause), said, answer.fix]]

@@ -55,8 +55,8 @@ def _refuse(fn: Callable[..., Any], inputs: dict[str, Any]) -> None:
     for name, x in inputs.items():
         if type(x).__module__.partition(".")[0] == "torch" and not is_tensor(x):
             raise TypeError(
-                f"step() records tensors of autograd_lab, and {name} is one of PyTorch's. What to do: "
-                "trace = lab.record_torch(fn, ...), then lab.step(trace)"
+                f"the function is recorded on tensors of autograd_lab, and {name} is one of PyTorch's. What to do: "
+                "trace = lab.record_torch(fn, ...), which lab.step(trace) and lab.cost(trace) take"
             )
 
 

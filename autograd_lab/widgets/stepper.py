@@ -33,6 +33,7 @@ from .shown import Shown
 from .wire import difference, encode
 
 BY = ("event", "node", "iteration")
+MODES = ("watch", "predict", "engine")
 
 
 def _kinds(trace: Trace) -> list[str]:
@@ -76,7 +77,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
                 raise TypeError(
                     f"step() has no option {name!r}; it has by, level, mode, position, predict{given}"
                 )
-        for name, offered in (("by", BY), ("level", levels.LEVELS)):
+        for name, offered in (("by", BY), ("level", levels.LEVELS), ("mode", MODES)):
             if options.get(name, offered[0]) not in offered:
                 raise ValueError(f"step() takes {name}= one of {', '.join(offered)}, not {options[name]!r}")
 
@@ -90,7 +91,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
         run: Run | None = None,
         **traits: Any,
     ) -> None:
-        self.refuse(traits)
+        self.refuse({**traits, "mode": mode})
         self.trace = trace
         self.run = run
         self._lock = RLock()

@@ -95,6 +95,8 @@ def test_options_that_are_none_say_what_there_is():
         ValueError, match="step.. takes level= one of simple, rules, queue, saved, all, not 'hard'"
     ):
         lab.step(lambda x: x * 2, number(), level="hard")
+    with pytest.raises(ValueError, match="step.. takes mode= one of watch, predict, engine, not 'engin'"):
+        lab.step(lambda x: x * 2, number(), mode="engin")
     with pytest.raises(ValueError, match="step.. takes by= one of event, node, iteration, not 'line'"):
         lab.step(lambda x: x * 2, number(), by="line")
 

@@ -37,6 +37,21 @@ from .zeros import although_nan, partly_zero, zero
 __all__ = ["CAUSES", "Line", "Why", "why"]
 
 
+def why_stopped(trace: Trace) -> Why | None:
+    """Why the program of a trace ended with an error, asked about the tensor whose gradient was wanted; None if that is not known."""
+    e = trace.events[-1] if len(trace) else {"k": ""}
+    if e["k"] != "error":
+        return None
+    wanted = [t for t, tensor in enumerate(trace.tensors) if tensor["requires_grad"] and tensor["leaf"]]
+    others = range(len(trace.tensors)) if "grad" in e["message"] else ()
+    asked = next(iter(wanted or e.get("of") or others), None)
+    try:
+        answer = None if asked is None else why(trace, asked)
+    except LookupError:  # the trace of another tool may lack what an answer needs
+        answer = None
+    return None if answer is None or answer.cause in ("as-computed", "accumulated") else answer
+
+
 def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     """Why the gradient of a tensor of `trace` is what it is at the end of the trace.
 

@@ -7,6 +7,7 @@ from collections import Counter
 from .autograd import enable_grad, inference_mode, no_grad
 from .autograd import grad as gradient_of
 from .autograd.batch import Batch
+from .autograd.errors import refuse_pytorch
 from .autograd.forward_ad import transform_level, without_history
 from .autograd.graph import disable_saved_tensors_hooks
 from .autograd.modes import THREAD, is_grad_enabled
@@ -252,6 +253,7 @@ def _check_given(tensors):
     """Raises ValueError if an argument to differentiate by is not a tensor."""
     for t in tensors:
         if not isinstance(t, Variable):
+            refuse_pytorch(t)
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
 
 
@@ -709,6 +711,7 @@ def _in_dims(in_dims, args, leaves, name):
                 f"{where}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
             )
         if not isinstance(t, Variable):
+            refuse_pytorch(t)
             raise ValueError(
                 f"{where}: Got in_dim={d} for an input but the input is of type {type(t)}. We cannot vmap over non-Tensor "
                 "arguments, please use None as the respective in_dim"

@@ -46,6 +46,7 @@ except ImportError as error:
     ) from error
 
 from ..torchlike.autograd import collector
+from ..torchlike.autograd.variable import Variable
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
 from .hooked import Polled
@@ -94,6 +95,11 @@ def record_torch(fn: Any = None, *inputs: Any, title: str = "", names: dict[str,
         raise TypeError(
             f"record_torch() takes a function and its inputs, not {type(fn).__name__}: "
             "record_torch(fn, *inputs), or a `with lab.record_torch() as trace:` block"
+        )
+    if any(isinstance(x, Variable) for x in inputs):
+        raise TypeError(
+            "record_torch() records PyTorch, and an input is a tensor of autograd_lab. What to do: give it tensors of PyTorch, or record the "
+            "function with lab.step(fn, ...)"
         )
     with recording as trace:
         _result = fn(*inputs)  # the underscore keeps it from counting as a name of the user's

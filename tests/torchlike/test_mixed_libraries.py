@@ -8,6 +8,26 @@ import autograd_lab as ours
 
 torch = pytest.importorskip("torch", exc_type=ImportError)
 
+
+def with_hook(t):
+    x = ours.ones(2, 2, requires_grad=True)
+    x.register_hook(lambda g: t)
+    x.sum().backward()
+
+
+def from_backward(t):
+    class Doubled(ours.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return t
+
+    Doubled.apply(ours.ones(2, 2, requires_grad=True)).sum().backward()
+
+
 OPERATORS = [
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lt", "le", "gt", "ge", "eq", "ne"),
     *("iadd", "isub", "imul", "itruediv", "ifloordiv", "ipow", "imatmul"),
@@ -45,6 +65,12 @@ FUNCTIONS = {
     "autograd.grad, outputs": lambda o, t: ours.autograd.grad(t.sum(), [o]),
     "autograd.grad, inputs": lambda o, t: ours.autograd.grad(o.sum(), t),
     "autograd.grad, one of the inputs": lambda o, t: ours.autograd.grad(o.sum(), [o, t]),
+    "hook": lambda o, t: with_hook(t),
+    "Function.backward": lambda o, t: from_backward(t),
+    "jacobian": lambda o, t: ours.autograd.functional.jacobian(lambda x: x * 2, t),
+    "vjp": lambda o, t: ours.autograd.functional.vjp(lambda x: x.sum(), (o, t)),
+    "func.grad": lambda o, t: ours.func.grad(lambda x: x.sum())(t),
+    "vmap": lambda o, t: ours.func.vmap(lambda x: x * 2)(t),
     "PyTorch's add": lambda o, t: torch.add(t, o),
     "PyTorch's sin": lambda o, t: torch.sin(o),
     "PyTorch's cat": lambda o, t: torch.cat([t, o]),
@@ -90,3 +116,11 @@ def test_a_subclass_is_refused_as_well():
 def test_a_copy_is_what_helps():
     t = torch.ones(2, requires_grad=True)
     assert (ours.tensor(t.detach().numpy()) * ours.ones(2)).tolist() == [1, 1]
+
+
+def test_record_torch_takes_no_tensor_of_ours():
+    with pytest.raises(
+        TypeError,
+        match="record_torch.. records PyTorch, and an input is a tensor of autograd_lab. What to do",
+    ):
+        ours.lab.record_torch(lambda x: x * x, ours.tensor(2.0, requires_grad=True))

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text, type_name
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text, refuse_pytorch, type_name
 from .handed import as_tensors, put_back
 from .hooks import NodeHooks
 from .metadata import EXPECTED, fitted
@@ -223,6 +223,7 @@ class BackwardCFunction(Node, FunctionCtx):
                     "corresponding forward input was not a Variable"
                 )
             if g is not None and not isinstance(g, Variable):
+                refuse_pytorch(g)
                 raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
         grads = []
         for g, operand in zip(result, self._operands, strict=True):

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import grad as _grad
 from .batch import Batch
+from .errors import refuse_pytorch
 from .modes import enable_grad
 from .variable import Registry, Variable, wrap
 
@@ -243,6 +244,7 @@ def _tensors(value, what, where):
     values = value if several else (value,)
     for i, t in enumerate(values):
         if not isinstance(t, Variable):
+            refuse_pytorch(t)
             which = f"value at index {i} has type" if several else f"given {what} has type"
             raise TypeError(
                 f"The {what} given to {where} must be either a Tensor or a tuple of Tensors but the {which} {type(t)}."

@@ -11,7 +11,7 @@ import weakref
 from ...core import hooks as core
 from ...core.hooks import HookDict, as_tensor, keep_gradient
 from ...core.seams import CLASSES
-from .errors import tensor_type, type_name
+from .errors import refuse_pytorch, tensor_type, type_name
 from .modes import WATCHERS, watcher
 from .variable import Registry, Variable
 
@@ -109,6 +109,7 @@ def check_value(fn, g, result):
     if g is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(result, Variable):
+        refuse_pytorch(result)
         raise TypeError(f"expected Variable, but hook returned '{type_name(result)}'")
     name = getattr(fn, "__name__", None) or repr(fn)
     if result._data.shape != g._data.shape:

@@ -150,7 +150,7 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> "Why":
 
     x      a tensor, or its name in the last recording or in `trace`; `w.grad` gives the same answer as `w`;
            or the error with which the recording ended
-    loss   the tensor that the gradient should come from (default: the tensor of the last call of backward)
+    loss   the tensor that the gradient should come from, or its name (default: the tensor of the last call of backward)
     trace  the recording to use (default: the current or last one in this thread)
 
     Without a recording of the tensor, the answer comes from the tensors themselves: a cause, but no lines. Raises KeyError
@@ -171,6 +171,14 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> "Why":
         return last.why(x, loss)
     if not hasattr(x, "requires_grad"):
         raise TypeError(f"why() asks about a tensor or the name of one, not about {_no_tensor(x)}")
+    if isinstance(loss, str):
+        if last is None:
+            raise KeyError(f"there is no recording to look {loss!r} up in: give the tensor itself")
+        return last.why(x, loss)
+    if not hasattr(loss, "requires_grad") and loss is not None:
+        raise TypeError(
+            f"the loss that why() is given is a tensor or the name of one, not {_no_tensor(loss)}"
+        )
     owner = None if last is None else last.owner_of(x)
     if owner is not None:
         x = owner

@@ -54,6 +54,19 @@ def test_an_error_is_explained_as_its_leaf_is(program):
     assert str(answer) == str(lab.why(w)) == str(lab.why(error, trace=trace))
 
 
+def test_a_loss_that_is_none_is_refused():
+    with lab.record():
+        w = torch.tensor(2.0, requires_grad=True)
+        first, second = w * 2, w.detach() * 3
+    assert str(lab.why(w, "second")) == str(lab.why(w, second)) != str(lab.why(w, "first"))
+    with pytest.raises(KeyError, match="no tensor called 'third' is in the trace; it has"):
+        lab.why(w, "third")
+    with pytest.raises(
+        TypeError, match="the loss that why.. is given is a tensor or the name of one, not float"
+    ):
+        lab.why(w, 3.0)
+
+
 def test_an_error_of_another_program_is_not_explained():
     error, *_ = stopped(twice)
     other, *_ = stopped(overwritten)

@@ -929,7 +929,7 @@ class Recorder(Watch):
                 if not name and maker is None:
                     if wants:
                         self.nameless.append(t)
-                    elif numbers and not t._data.ndim:
+                    elif numbers and not t._data.ndim and not is_gradient:
                         name = f"{t._data:g}"
                     elif frame is not None and not is_gradient:
                         self.unnamed.append(t)

@@ -160,3 +160,23 @@ def test_what_a_variable_holds_has_its_name(program, names):
 def test_the_parameters_of_a_passing_module_are_called_by_it():
     trace, _ = recorded(torch, lab.record, "nn.GRU(3, 3)(x)\n")
     assert "The weight_ih_l0 of the GRU module is a leaf tensor" in " ".join(sentences(trace, "leaf"))
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+@pytest.mark.parametrize("step", [
+    "torch.optim.SGD([v], 0.1).step()",
+    "torch.optim.SGD([v], 0.1, momentum=0.9).step()",
+    "torch.optim.Adam([v], 0.1).step()",
+    "torch.optim.RMSprop([v], 0.1).step()",
+    "nn.utils.clip_grad_norm_([v], 0.1)",
+    "with torch.no_grad(): v.sub_(v.grad)",
+    "with torch.no_grad(): v.add_(v.grad, alpha=-0.1)",
+    "with torch.no_grad(): v -= 0.1 * v.grad",
+])  # fmt: skip
+def test_the_gradient_of_a_single_number_is_no_constant(step, library):
+    lib = pytest.importorskip(library, exc_type=ImportError)
+    program = f"v = torch.tensor(3.0, requires_grad=True)\nX = v * v\nX.backward()\n{step}\n"
+    trace, _ = recorded(lib, lab.record if lib is torch else lab.record_torch, program)
+    assert {t["name"] for t in trace.tensors if t.get("grad_of") is not None} <= {"v.grad"}
+    told = " ".join(narrate(trace, k) for k in range(len(trace) + 1))
+    assert not re.search(r"constant 6\b|detaches 6\b", told)

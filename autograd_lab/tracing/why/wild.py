@@ -101,6 +101,7 @@ _SAFE = {
     "linalg_vector_norm": "add a small number inside: (x.square().sum() + 1e-12).sqrt().",
     "log": "keep x away from 0: log(x + 1e-12), x.clamp(min=1e-12), or a loss that takes logits.",
     "div": "keep the denominator away from 0, or add a small number to it.",
+    "reciprocal": "keep the denominator away from 0, or add a small number to it.",
     "exp": "use a stable form: log_softmax, logsumexp, softplus, or subtract the maximum first.",
     "std": "add a small number before the root, or use var.",
     "acos": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",

@@ -511,7 +511,7 @@ class Narrator:
                 text = "{0} passes its incoming gradient on unchanged to {2}: {1}."
             return (text, name, incoming, _list(targets))
         if node["op"] == "mul" and all(term.numbers for term in sent):
-            factors = [self._other(node, term) for term in sent]
+            factors = [self._other(e["n"], term) for term in sent]
             if all(factors):
                 parts = zip(factors, values, targets, strict=True)
                 steps = [f"by its saved {factor} and sends {value} to {to}" for factor, value, to in parts]
@@ -765,12 +765,13 @@ class Narrator:
             return self.nodes[node["edges"][term.operand][0]]
         return term.to
 
-    def _other(self, node: Record, term: Term) -> str:
+    def _other(self, n: int, term: Term) -> str:
         """The factor in `mul`'s rule beside g: "b = 3"."""
-        if len(node["inputs"]) != 2:
+        inputs = self.trace.nodes[n]["inputs"]
+        if len(inputs) != 2:
             return ""
-        t = node["inputs"][1 - term.operand]
-        tensor, value = self.trace.tensors[t], self._tensor_value(t)
+        t = inputs[1 - term.operand]
+        tensor, value = self.trace.tensors[t], self.described(names_of(self.trace).read(n, t))
         return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
 
 

@@ -411,11 +411,7 @@ class _Asker:
         n, node = e["n"], self.trace.nodes[e["n"]]
         name, op, params = self.narrator.nodes[n], node["op"].removeprefix("_"), node.get("params") or {}
         values = [self._saved(n, t) for t in node["inputs"]]
-        y = (
-            self._array(self.trace.tensors[node["outputs"][0]]["value"])
-            if len(node["outputs"]) == 1
-            else None
-        )
+        y = self._array(rules.names_of(self.trace).written(n)) if len(node["outputs"]) == 1 else None
         mine = values[i] if i < len(values) else None
         r, formula = _show(right), _formula(term.rule, _show(right))
         two = len(values) == 2 and values[0] is not None and values[1] is not None
@@ -786,11 +782,11 @@ class _Asker:
         return self._array(known.value if known else self.trace.tensors[t]["value"])
 
     def _saved(self, n: int, t: int) -> Array | None:
-        """The value of an operand as node `n` saved it, otherwise its present one."""
+        """The value of an operand as node `n` saved it, otherwise as it read it."""
         for _, saved, *version in self.trace.nodes[n].get("saved") or []:
             if saved == t:
                 return self._array(self.narrator.value_at(t, version[0] if version else 0, n))
-        return self._array(self.trace.tensors[t]["value"])
+        return self._array(rules.names_of(self.trace).read(n, t))
 
     def _former(self, t: int) -> list[Array]:
         """Values that other tensors of the same name had before; of many, the last ones."""

@@ -141,6 +141,16 @@ class Names:
             found = self.calls[n] = _Shown(self.trace, n)
         return found
 
+    def read(self, n: int, t: int) -> int | None:
+        """The value that tensor `t` had when node `n` was made: what it came with, unless something wrote into it before."""
+        came_with: int | None = self.trace.tensors[t]["value"]
+        return self.then.get((n, t), came_with)
+
+    def written(self, n: int) -> int | None:
+        """The value of the first result of node `n` when it was made: an operation may have written it into a tensor that is older."""
+        came_with: int | None = self.trace.tensors[self.trace.nodes[n]["outputs"][0]]["value"]
+        return self.after.get(n, came_with)
+
     def free(self, name: str, others: Collection[str] = ()) -> str:
         """The name, with underscores appended until it is neither taken nor among the `others`."""
         while name in self.taken or name in others:

@@ -125,8 +125,10 @@ def _root(trace: Trace, e: Record) -> Record:
 
 
 def _loss(trace: Trace, e: Record) -> float | None:
-    root = _root(trace, e)
-    return _finite(rules.scalar(trace.values[root["value"]])) if root else None
+    if not _root(trace, e):
+        return None
+    v = trace.names.written(e["roots"][0])
+    return None if v is None else _finite(rules.scalar(trace.values[v]))
 
 
 def _layer(name: str) -> str:

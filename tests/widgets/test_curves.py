@@ -28,6 +28,16 @@ def regression(see=lambda loss: None):
         loss.backward()
 
 
+def added_up(see=lambda loss: None):
+    """The loss is written in place."""
+    w = torch.tensor(1.0, requires_grad=True)
+    for x in (1.0, 2.0, 3.0):
+        loss = (w * x - 5.0) ** 2
+        loss += 0.1 * w * w
+        see(loss)
+        loss.backward()
+
+
 def penalty(see=lambda loss: None):
     """`autograd.grad` in each iteration, too."""
     x = torch.tensor(2.0, requires_grad=True)
@@ -54,7 +64,8 @@ def two_losses(see=lambda loss: None):
 
 
 @pytest.mark.parametrize(
-    ("program", "name"), [(regression, "loss"), (penalty, "total"), (two_losses, "g_loss")]
+    ("program", "name"),
+    [(regression, "loss"), (added_up, "loss"), (penalty, "total"), (two_losses, "g_loss")],
 )
 def test_a_curve_has_the_passes_of_one_place_and_the_name_of_what_they_start_from(program, name):
     found = shown(program)

@@ -490,7 +490,7 @@ class _Wild:
         """Whether the product m multiplies what came from n by a constant that holds zeros."""
         facts, node = self.facts, self.facts.trace.nodes[m]
         return any(
-            edge is None and any(x == 0 for x in facts.numbers(facts.trace.tensors[t]["value"]))
+            edge is None and any(x == 0 for x in facts.numbers(facts.trace.names.read(m, t)))
             for t, edge in zip(node["inputs"], node["edges"], strict=False)
         )
 

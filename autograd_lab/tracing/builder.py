@@ -108,6 +108,7 @@ class Builder:
 
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
+        self.unnoticed_ever = _written_unnoticed(notes)
         for kind, *note in notes:
             try:
                 getattr(self, kind)(*note)
@@ -744,6 +745,12 @@ class Builder:
             if not isinstance(t, Variable):
                 values.append(t)
                 continue
+            if id(t) in self.unnoticed_ever:
+                value = self._known_now(t)
+                if value is None:
+                    return None
+                values.append(value)
+                continue
             box = t._box
             if box is None or box[0] == (versions[i] if versions is not None else 0):
                 values.append(t._data)
@@ -762,6 +769,14 @@ class Builder:
                 return None
             values.append(copy)
         return values
+
+    def _known_now(self, t) -> Any:
+        """The numbers of a tensor at this point of the notes, as the trace has them; None if it has only their outline."""
+        i = self.tensor_ids.get(id(t))
+        v = None if i is None else self.now.get(i, (self.tensors[i]["value"], 0))[0]
+        if v is None or "data" not in self.values[v]:
+            return None
+        return np.array(self.values[v]["data"], t._data.dtype).reshape(t._data.shape)
 
     def _edges(self, node: Node, n: int, src) -> None:
         for i, (fn, nr) in enumerate(node.next_functions):
@@ -931,6 +946,27 @@ class Slot(int):
     """
 
     slot: int
+
+
+def _written_unnoticed(notes: list[tuple[Any, ...]]) -> set[int]:
+    """The ids of the tensors into whose memory something writes that no version counts: `.data`, or NumPy."""
+    behind: dict[int, Any] = {}  # id of a result of `.data` -> the tensor it came from
+    found: set[int] = set()
+    for kind, *note in notes:
+        if kind == "unnoticed":
+            found.add(id(note[0]))
+        elif kind == "detached" and note[3] == "data":
+            behind[id(note[1])] = note[0]
+        elif kind == "written":
+            target, name = note[2], note[9]
+            meta = getattr(target, "_meta", None)
+            base = target if meta is None or meta.base is None else meta.base
+            if name == "data =":
+                found.add(id(target))
+            while id(base) in behind:
+                base = behind[id(base)]
+                found.add(id(base))
+    return found
 
 
 def encode(data) -> Record:

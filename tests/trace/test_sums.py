@@ -32,6 +32,7 @@ STEPS = [
     "{0} = {1} * {2}; {0}.mul_({1})",
 ]
 UPDATES = [
+    "a.data = a.data - 0.1 * a.grad; b.detach().numpy()[...] *= 0.9",
     "with torch.no_grad():\n        for p in (a, b): p -= 0.1 * p.grad; p.grad = None",
     "with torch.no_grad():\n        for p in (a, b): p.sub_(p.grad, alpha=0.1); p.grad.zero_()",
     "optimizer.step(); optimizer.zero_grad()",
@@ -104,4 +105,27 @@ def test_every_sum_in_a_sentence_comes_out(seed):
         for computed, shown, parts in sums(text):
             checked += 1
             assert close(float(computed), shown, *parts), f"{text}\n{computed} is not {shown}\n{code}"
+    assert checked > 5
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_local_derivative_times_what_came_is_what_went(seed, library):
+    lib = pytest.importorskip(library, exc_type=ImportError)
+    code = program(seed)
+    with (lab.record if lib is torch else lab.record_torch)() as trace:
+        exec(compile(code, f"<loop {seed}>", "exec"), {"torch": lib})
+    graph = trace.to_networkx()
+    checked = 0
+    for e in trace.events:
+        if e["k"] != "vjp" or e["in"] == [None]:
+            continue
+        came = trace.values[e["in"][0]]["data"]
+        local = {i: d["derivative"] for _, _, i, d in graph.edges(e["n"], keys=True, data=True)}
+        for i, v in enumerate(e["out"]):
+            if v is not None and local.get(i) is not None:
+                checked += 1
+                assert math.isclose(local[i] * came, trace.values[v]["data"], rel_tol=1e-4, abs_tol=1e-6), (
+                    f"{trace.nodes[e['n']]['name']}, operand {i}\n{code}"
+                )
     assert checked > 5

@@ -132,11 +132,15 @@ def _as_usual(shell: Any, error: SyntaxError) -> Exception:
     return kind(str(error))
 
 
+_PYTORCH = ". To step through what PyTorch does: %%step --torch"
+
+
 def _show(shell: Any, trace: Recording, options: Any, traits: dict[str, Any], failed: bool) -> None:
     if not trace.tensors:
         if not failed:
             print(
                 "%%step: nothing to step through, no operation on a tensor of autograd_lab ran in this cell"
+                + (_PYTORCH if getattr(sys.modules.get("torch"), "__name__", "") == "torch" else "")
             )
         return
     if options.at is not None:

@@ -1,11 +1,16 @@
 """`%%step` in a real kernel: one notebook, run once; each test looks at a cell of it."""
 
 import re
+import sys
+import types
 
 import nbformat
 import pytest
 
+import autograd_lab
+from autograd_lab import lab
 from autograd_lab.course.kernel import manager_of_files
+from autograd_lab.widgets import magic
 
 CELLS = {
     "setup": "import autograd_lab as torch\nfrom autograd_lab import lab\na = torch.tensor(2.0, requires_grad=True)",
@@ -130,6 +135,20 @@ def test_cells_with_nothing_to_show(outputs):
     assert error.ename == "ZeroDivisionError"
     (error,) = outputs["inside"]
     assert "recorded without one" in text(error)
+
+
+@pytest.mark.parametrize("imported", [types.ModuleType("torch"), autograd_lab, None])
+def test_where_pytorch_is_imported_its_recorder_is_named(imported, monkeypatch, capsys):
+    if imported is None:
+        monkeypatch.delitem(sys.modules, "torch", raising=False)
+    else:
+        monkeypatch.setitem(sys.modules, "torch", imported)
+    with lab.record() as trace:
+        pass
+    magic._show(None, trace, None, {}, False)
+    assert ("To step through what PyTorch does: %%step --torch" in capsys.readouterr().out) is (
+        imported not in (autograd_lab, None)
+    )
 
 
 def test_options(outputs):

@@ -95,9 +95,7 @@ def simplified(
     shapes   those of operands and results, by their letters
     absent   the letters of operands that are None
     """
-    return _Simplifier({**known, **dict.fromkeys(absent)}, shapes).visit(
-        ast.parse(ast.unparse(formula), mode="eval").body
-    )
+    return _Simplifier({**known, **dict.fromkeys(absent)}, shapes).visit(_copied(formula))
 
 
 def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast.expr, dict[str, ast.expr]]:
@@ -134,7 +132,16 @@ def replaced(formula: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return parts.get(node.id, node)
 
-    return Put().visit(ast.parse(ast.unparse(formula), mode="eval").body)
+    return Put().visit(_copied(formula))
+
+
+def _copied(tree: Any) -> Any:
+    """A copy of a formula, for a visitor that changes what it visits."""
+    if isinstance(tree, list):
+        return [_copied(part) for part in tree]
+    if not isinstance(tree, ast.AST) or not tree._fields:  # signs, such as Add(), are never changed
+        return tree
+    return type(tree)(**{field: _copied(getattr(tree, field, None)) for field in tree._fields})
 
 
 def names_in(formula: Formula) -> set[str]:
@@ -192,7 +199,7 @@ def template(formula: Formula) -> str:
         def alone(self, node: ast.expr) -> ast.expr:
             return ast.Name(f"\ue000{node.id}\ue001") if isinstance(node, ast.Name) else self.visit(node)
 
-    text = ast.unparse(Hole().alone(ast.parse(ast.unparse(formula), mode="eval").body))
+    text = ast.unparse(Hole().alone(_copied(formula)))
     return re.sub(r"(?<=[*/+@] |- )(-[\w.]+)", r"(\1)", text)
 
 

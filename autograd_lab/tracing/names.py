@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import weakref
+from collections import deque
 from collections.abc import Collection, Iterator
 from functools import lru_cache, partial
 from itertools import islice
@@ -51,8 +52,7 @@ def variables_of(code: CodeType, instruction: int) -> tuple[str, tuple[str, ...]
         whole = _line_of(code, line, end_line, column, end_column)[1]
         parts: tuple[str, ...] = ()
         if line is not None and column is not None:
-            file = code.co_filename
-            for begin, end, targets in _statements(file, len(linecache.getlines(file))).get(line, ()):
+            for begin, end, targets in _source(code.co_filename).statements.get(line, ()):
                 if begin <= (line, column) and (end_line, end_column) <= end:
                     parts = targets
         name = names[instruction] = whole, tuple(x for x in parts if x != whole)
@@ -61,31 +61,6 @@ def variables_of(code: CodeType, instruction: int) -> tuple[str, tuple[str, ...]
 
 # {id of a code object: (a weak reference to it, where its instructions are, what `variables_of` returned)}
 _VARIABLES: dict[int, tuple[Any, list[Any], dict[int, tuple[str, tuple[str, ...]]]]] = {}
-
-
-@lru_cache(maxsize=100)
-def _statements(
-    file: str, _count: int
-) -> dict[int, list[tuple[tuple[int, int], tuple[int, int], tuple[str, ...]]]]:
-    """(begin, end, variables) of the statements that assign, for each of their lines."""
-    try:
-        tree = ast.parse("".join(python_only(linecache.getlines(file))))
-    except SyntaxError:
-        return {}
-    found: dict[int, list[Any]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [
-                x.id
-                for target in targets
-                for x in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
-                if isinstance(x, ast.Name)
-            ]
-            begin, end = _range(node)
-            for line in range(begin[0], end[0] + 1) if names else ():
-                found.setdefault(line, []).append((begin, end, tuple(names)))
-    return found
 
 
 def _line_of(
@@ -104,7 +79,7 @@ def is_in_with(code: CodeType, instruction: int) -> bool:
     if line is None or column is None or end_line is None or end_column is None:
         return True  # unknown: assume the usual case
     begin, end = (line, column), (end_line, end_column)
-    for node, entered in _withs(code.co_filename, len(linecache.getlines(code.co_filename))):
+    for node, entered in _source(code.co_filename).withs:
         if (begin, end) == _range(node) or any(
             _range(e)[0] <= begin and end <= _range(e)[1] for e in entered
         ):
@@ -116,19 +91,8 @@ def _range(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
     return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
 
 
-@lru_cache(maxsize=100)
-def _withs(file: str, _count: int) -> list[tuple[ast.stmt, list[ast.expr]]]:
-    """The `with` statements of a source, each with the expressions that it enters."""
-    try:
-        tree = ast.parse("".join(python_only(linecache.getlines(file))))
-    except SyntaxError:
-        return []
-    withs = [node for node in ast.walk(tree) if isinstance(node, (ast.With, ast.AsyncWith))]
-    return [(node, [item.context_expr for item in node.items]) for node in withs]
-
-
 def _assigned(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
-    for target, value in _assignments(file, len(linecache.getlines(file))).get(line, ()):
+    for target, value in _source(file).assignments.get(line, ()):
         if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == (
             line,
             end_line,
@@ -139,20 +103,95 @@ def _assigned(file: str, line: int, end_line: int, column: int, end_column: int)
     return ""
 
 
+class _Read:
+    """What a source says of names, found in one walk through it.
+
+    statements   (begin, end, variables) of the statements that assign, for each of their lines
+    assignments  every `name = expression`, by the line the expression begins on
+    withs        the `with` statements, each with the expressions that it enters
+    loops        {(name of a code object, its first line): the names that its loops give}
+    """
+
+    def __init__(self, tree: ast.AST | None) -> None:
+        self.statements: dict[int, list[tuple[tuple[int, int], tuple[int, int], tuple[str, ...]]]] = {}
+        self.assignments: dict[int, list[tuple[str, ast.expr]]] = {}
+        self.withs: list[tuple[ast.stmt, list[ast.expr]]] = []
+        self.loops: dict[tuple[str, int], set[str]] = {}
+        todo: deque[tuple[Any, tuple[str, int]]] = deque([] if tree is None else [(tree, _MODULE)])
+        while todo:
+            node, scope = todo.popleft()
+            kind = type(node)
+            inner = scope
+            if kind in _ASSIGNING:
+                self._assignment(node)
+            elif kind is ast.With or kind is ast.AsyncWith:
+                self.withs.append((node, [item.context_expr for item in node.items]))
+            elif kind in _CALLED:
+                inner = (node.name, min(one.lineno for one in (node, *node.decorator_list)))
+            elif kind is ast.Lambda:
+                inner = ("<lambda>", node.lineno)
+            elif kind in _LOOPING:
+                self._loop(node, scope)
+            for field in node._fields:
+                part = getattr(node, field, None)
+                if type(part) is list:
+                    todo.extend([(x, inner) for x in part if isinstance(x, ast.AST)])
+                elif isinstance(part, ast.AST) and part._fields:
+                    todo.append((part, inner))
+
+    def _assignment(self, node: Any) -> None:
+        if node.value is None:  # `x: int` assigns nothing
+            return
+        targets = getattr(node, "targets", None) or [node.target]
+        if (
+            isinstance(node, ast.Assign | ast.NamedExpr)
+            and len(targets) == 1
+            and isinstance(targets[0], ast.Name)
+        ):
+            self.assignments.setdefault(node.value.lineno, []).append((targets[0].id, node.value))
+        if isinstance(node, ast.NamedExpr):
+            return
+        names = [
+            x.id
+            for target in targets
+            for x in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
+            if isinstance(x, ast.Name)
+        ]
+        begin, end = _range(node)
+        for line in range(begin[0], end[0] + 1) if names else ():
+            self.statements.setdefault(line, []).append((begin, end, tuple(names)))
+
+    def _loop(self, node: Any, scope: tuple[str, int]) -> None:
+        loops = getattr(node, "generators", [node])
+        names = {name.id for loop in loops for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
+        if names:
+            self.loops.setdefault(scope, set()).update(names)
+            if type(node) in _COMPREHENSIONS:  # which Python 3.11 runs as a function
+                self.loops.setdefault((_COMPREHENSIONS[type(node)], node.lineno), set()).update(names)
+
+
+_ASSIGNING = frozenset((ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr))
+_CALLED = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+_COMPREHENSIONS: dict[type, str] = {
+    ast.ListComp: "<listcomp>",
+    ast.SetComp: "<setcomp>",
+    ast.DictComp: "<dictcomp>",
+    ast.GeneratorExp: "<genexpr>",
+}
+_LOOPING = frozenset((ast.For, ast.AsyncFor, *_COMPREHENSIONS))
+
+
+def _source(file: str) -> _Read:
+    """What the source of a file says of names; nothing if there is no source, or it is not Python's."""
+    return _read(file, len(linecache.getlines(file)))
+
+
 @lru_cache(maxsize=100)
-def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Every `name = expression` of a source, by the line the expression begins on."""
+def _read(file: str, _count: int) -> _Read:
     try:
-        tree = ast.parse("".join(python_only(linecache.getlines(file))))
+        return _Read(ast.parse("".join(python_only(linecache.getlines(file)))))
     except SyntaxError:
-        return {}
-    found: dict[int, list[tuple[str, ast.expr]]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.value.lineno, []).append((node.targets[0].id, node.value))
-        elif isinstance(node, ast.NamedExpr):
-            found.setdefault(node.value.lineno, []).append((node.target.id, node.value))
-    return found
+        return _Read(None)
 
 
 def loop_variables(frame: FrameType) -> tuple[Collection[str], Collection[str]]:
@@ -163,10 +202,10 @@ def loop_variables(frame: FrameType) -> tuple[Collection[str], Collection[str]]:
     code = frame.f_code
     known = _LOOPS.get(id(code))
     if known is None:
-        targets = _targets(code.co_filename, len(linecache.getlines(code.co_filename)))
-        shared = targets.get(_MODULE, _NONE)
+        loops = _source(code.co_filename).loops
+        shared = loops.get(_MODULE, _NONE)
         is_module = code.co_name == "<module>"
-        own = shared if is_module else targets.get((code.co_name, code.co_firstlineno), _NONE)
+        own = shared if is_module else loops.get((code.co_name, code.co_firstlineno), _NONE)
         forget = partial(_forget, id(code))
         known = _LOOPS[id(code)] = weakref.ref(code, forget), own, shared
     return known[1], known[2]
@@ -182,40 +221,6 @@ def _forget(key: int, _: Any) -> None:
 
 _MODULE = "<module>", 0
 _NONE: frozenset[str] = frozenset()
-
-
-@lru_cache(maxsize=100)
-def _targets(file: str, _count: int) -> dict[tuple[str, int], set[str]]:
-    """{(name of a code object, its first line): the names that its loops give}."""
-    try:
-        tree = ast.parse("".join(python_only(linecache.getlines(file))))
-    except SyntaxError:
-        return {}
-    found: dict[tuple[str, int], set[str]] = {}
-    todo: list[tuple[ast.AST, tuple[str, int]]] = [(tree, _MODULE)]
-    while todo:
-        node, scope = todo.pop()
-        inner = scope
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = (node.name, min(one.lineno for one in (node, *node.decorator_list)))
-        elif isinstance(node, ast.Lambda):
-            inner = ("<lambda>", node.lineno)
-        loops = [node] if isinstance(node, ast.For | ast.AsyncFor) else getattr(node, "generators", [])
-        names = {name.id for loop in loops for name in ast.walk(loop.target) if isinstance(name, ast.Name)}
-        if names:
-            found.setdefault(scope, set()).update(names)
-            if type(node) in _COMPREHENSIONS:  # which Python 3.11 runs as a function
-                found.setdefault((_COMPREHENSIONS[type(node)], node.lineno), set()).update(names)  # type: ignore[attr-defined]  # an expression
-        todo += [(child, inner) for child in ast.iter_child_nodes(node)]
-    return found
-
-
-_COMPREHENSIONS: dict[type, str] = {
-    ast.ListComp: "<listcomp>",
-    ast.SetComp: "<setcomp>",
-    ast.DictComp: "<dictcomp>",
-    ast.GeneratorExp: "<genexpr>",
-}
 
 
 def python_only(lines: list[str]) -> list[str]:
@@ -468,6 +473,7 @@ def _resolved(root: Any, name: str) -> Any:
 
 
 _PRIVATE = ("_", "@")
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))  # of which tables have thousands
 
 
 def part_in(frame: FrameType, value: Any) -> str:
@@ -492,7 +498,7 @@ def all_parts_of(name: str, held: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
-    """(name, value) for the tensors that a module called `name` holds, and for what lists and dicts hold; each is visited once.
+    """(name, value) for the tensors that a module called `name` holds, and for what lists and dicts hold, but plain data; each is visited once.
 
     Reads the dicts in which modules keep their parts: asking them for their parameters might run user code.
     """
@@ -514,11 +520,12 @@ def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
                     waiting.append((path if inner == "_orig_mod" else f"{path}{inner}.", module))
     elif type(held) in (list, tuple) and len(held) <= 100:
         for i, item in enumerate(held):
-            yield f"{name}[{i}]", item
-            yield from parts_of(f"{name}[{i}]", item, deep - 1) if deep else ()
+            if type(item) not in _PLAIN:
+                yield f"{name}[{i}]", item
+                yield from parts_of(f"{name}[{i}]", item, deep - 1) if deep else ()
     elif type(held) is dict and len(held) <= 100:
         for key, item in list(held.items()):
-            if isinstance(key, str):
+            if isinstance(key, str) and type(item) not in _PLAIN:
                 yield f"{name}[{key!r}]", item
                 yield from parts_of(f"{name}[{key!r}]", item, deep - 1) if deep else ()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
-from autograd_lab.widgets.frames import at
 from autograd_lab.widgets.stepper import Stepper
 from autograd_lab.widgets.wire import changed, decode
 
@@ -55,9 +56,17 @@ def shown(film: Any) -> list[Any]:
             found["error"] = strings[found["error"]]
         return found
 
-    def state_at(timeline: list[Any], k: int) -> Any:
-        state = at(timeline, k)
-        return None if state is None or state < 0 else states[state]
+    def over(timeline: list[Any], meaning: Callable[[Any], Any] = lambda x: x) -> list[Any]:
+        """What the states of a timeline mean at each step: worked out once for each of its changes."""
+        times = [*timeline[::2], film["steps"] + 1]
+        found = [meaning(None)] * times[0]
+        for k, (now, then) in enumerate(pairwise(times)):
+            found += [meaning(timeline[2 * k + 1])] * (then - now)
+        assert len(found) == film["steps"] + 1, timeline
+        return found
+
+    def of_state(meaning: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda state: meaning(None if state is None or state < 0 else states[state])
 
     def made(mark: str, holds: list[Any]) -> list[Any]:
         words, numbers = HELD.get(mark, ((), ()))
@@ -66,21 +75,28 @@ def shown(film: Any) -> list[Any]:
             for i, x in enumerate(holds)
         ]
 
+    nodes = film["nodes"]
+    columns = {
+        "tensors": [over(one["tl"], of_state(tensor)) for one in film["tensors"]],
+        "edges": [over(one["tl"], of_state(edge)) for one in film["backward"]],
+        "nodes": [over(one["tl"], of_state(lambda state: state)) for one in nodes],
+        "panels": [over(one["panel"], of_state(panel)) for one in nodes],
+        "lies": [over(one.get("lies", []), lambda lying: [value(v) for v in lying or []]) for one in nodes],
+        "queue": [over(tl) for name in ("queue", "deps", "left", "held") for tl in film.get(name, [])],
+        "others": [over(film[name]) for name in ("line", "waiting", "gradMode") if film[name]],
+    }
+    dead = [[over(tl, of_state(edge)) for _, tl in one["dead"]] for one in nodes]
+    labels = [[over(one[name], of_state(label)) for name in ("heap", "seed")] for one in nodes]
+
     def at_step(k: int) -> Any:
         told = [text if text < 0 else strings[text] for text in film.get("told", {}).get(str(k), [])]
         return {
             "said": [strings[part] for part in film["say"][k]],
             "about": [film["kinds"][film["kind"][k]], film["focus"][k], film["subject"][k]],
             "sums": [value(v) for v in film["sums"].get(str(k), [0])[1:]],
-            "tensors": [tensor(state_at(one["tl"], k)) for one in film["tensors"]],
-            "edges": [edge(state_at(one["tl"], k)) for one in film["backward"]],
-            "dead": [[edge(state_at(tl, k)) for _, tl in one["dead"]] for one in film["nodes"]],
-            "nodes": [state_at(one["tl"], k) for one in film["nodes"]],
-            "panels": [panel(state_at(one["panel"], k)) for one in film["nodes"]],
-            "labels": [[label(state_at(one[name], k)) for name in ("heap", "seed")] for one in film["nodes"]],
-            "lies": [[value(v) for v in at(one.get("lies", []), k) or []] for one in film["nodes"]],
-            "queue": [at(tl, k) for name in ("queue", "deps", "left", "held") for tl in film.get(name, [])],
-            "others": [at(film[name], k) for name in ("line", "waiting", "gradMode") if film[name]],
+            **{name: [column[k] for column in found] for name, found in columns.items()},
+            "dead": [[column[k] for column in of_node] for of_node in dead],
+            "labels": [[column[k] for column in of_node] for of_node in labels],
             "told": told,
             "made": made(
                 told[0] if told else film["kinds"][film["kind"][k]], film.get("made", {}).get(str(k), [])

@@ -14,7 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 Formula = ast.expr | str  # a string: words instead of a formula, shown as they are
@@ -205,46 +205,43 @@ def template(formula: Formula) -> str:
 
 def evaluate(formula: ast.expr, names: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
     """The value of a formula. Raises KeyError for a name or function that is not there."""
-
-    def walk(tree: Any) -> Any:
-        match tree:
-            case ast.Constant(value=value):
-                return value
-            case ast.Name(id=name):
-                return names[name] if name in names else _CONSTANTS[name]
-            case ast.BinOp(left, op, right):
-                return _BINARY[type(op)](walk(left), walk(right))
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -walk(operand)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return walk(operand) == False  # noqa: E712 - element by element
-            case ast.BoolOp(op=op, values=values):
-                join = operator.and_ if isinstance(op, ast.And) else operator.or_
-                found = walk(values[0])
-                for x in values[1:]:
-                    found = join(found, walk(x))
-                return found
-            case ast.Compare(left=left, ops=ops, comparators=others):
-                sides = [walk(left), *map(walk, others)]
-                found = _BINARY[type(ops[0])](sides[0], sides[1])
-                for k, sign in enumerate(ops[1:], 1):
-                    found = found & _BINARY[type(sign)](sides[k], sides[k + 1])
-                return found
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return walk(body) if walk(test) else walk(orelse)
-            case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                return [walk(x) for x in parts] if isinstance(tree, ast.List) else tuple(map(walk, parts))
-            case ast.Attribute(value=value, attr="T"):
-                return functions["T"](walk(value))
-            case ast.Subscript(value=value, slice=index):
-                return walk(value)[walk(index)]
-            case ast.Slice(lower, upper, step):
-                return slice(*[x if x is None else walk(x) for x in (lower, upper, step)])
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
-                return functions[name](*map(walk, args), **{str(k.arg): walk(k.value) for k in keywords})
-        raise KeyError(ast.unparse(tree))
-
-    return walk(formula)
+    walk = partial(evaluate, names=names, functions=functions)
+    match formula:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return names[name] if name in names else _CONSTANTS[name]
+        case ast.BinOp(left, op, right):
+            return _BINARY[type(op)](walk(left), walk(right))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -walk(operand)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return walk(operand) == False  # noqa: E712 - element by element
+        case ast.BoolOp(op=op, values=values):
+            join = operator.and_ if isinstance(op, ast.And) else operator.or_
+            found = walk(values[0])
+            for x in values[1:]:
+                found = join(found, walk(x))
+            return found
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            sides = [walk(left), *map(walk, others)]
+            found = _BINARY[type(ops[0])](sides[0], sides[1])
+            for k, sign in enumerate(ops[1:], 1):
+                found = found & _BINARY[type(sign)](sides[k], sides[k + 1])
+            return found
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            return walk(body) if walk(test) else walk(orelse)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return [walk(x) for x in parts] if isinstance(formula, ast.List) else tuple(map(walk, parts))
+        case ast.Attribute(value=value, attr="T"):
+            return functions["T"](walk(value))
+        case ast.Subscript(value=value, slice=index):
+            return walk(value)[walk(index)]
+        case ast.Slice(lower, upper, step):
+            return slice(*[x if x is None else walk(x) for x in (lower, upper, step)])
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+            return functions[name](*map(walk, args), **{str(k.arg): walk(k.value) for k in keywords})
+    raise KeyError(ast.unparse(formula))
 
 
 SIZES: dict[str, Callable[..., Any]] = {

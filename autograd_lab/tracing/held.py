@@ -7,6 +7,7 @@ computes the values again, they are there until the node that needs them has run
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,7 @@ class Held:
     """Writes the records "holds" of one trace: [tensor or null, bytes, first event, the event that ends it or null]."""
 
     def __init__(self, builder: Any) -> None:
-        self.builder = builder  # builder.Builder
+        self.builder = weakref.proxy(builder)  # builder.Builder, which holds this
         self.open: dict[int, list[list[Any]]] = {}  # id of a node -> its records that last
         self.again: dict[
             int, list[list[Any]]

@@ -46,17 +46,17 @@ class LastLine:
         self.others = *internal, *_LIBRARIES
         self.place: tuple[CodeType, int] | None = None
         self.before: Any = None
-        self.asked = self._called  # one object: what is set is compared with it
 
     def begin(self) -> None:
         """The user's code is about to be called."""
         self.place, self.before = None, sys.gettrace()
-        if self.before is None or isinstance(getattr(self.before, "__self__", None), LastLine):
-            sys.settrace(self.asked)
+        if self.before is None or isinstance(self.before, LastLine):
+            sys.settrace(self)
 
     def end(self) -> tuple[CodeType, int] | None:
         """It is back: from which place."""
-        if sys.gettrace() is self.asked:
+        asked: Any = sys.gettrace()
+        if asked is self:
             sys.settrace(self.before)
         return self.take()
 
@@ -65,7 +65,8 @@ class LastLine:
         place, self.place = self.place, None
         return place
 
-    def _called(self, frame: FrameType, event: str, what: Any) -> Any:
+    def __call__(self, frame: FrameType, event: str, what: Any) -> Any:
+        """What Python asks at each call."""
         if frame.f_code.co_filename.startswith(self.others):
             return None
         frame.f_trace_lines = False

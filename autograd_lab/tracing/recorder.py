@@ -957,6 +957,7 @@ class Recorder(Watch):
         if error is not None:
             self._meet_operands_of(error)
         self.assigned.end()
+        self.assigned = Assigned(_no_more)  # the old one refers to this recorder
         self.running = False
         stopped = _frames_of(error, self.internal)
         calls = [
@@ -976,6 +977,7 @@ class Recorder(Watch):
         self.find_names(*_namespaces(frame), *(pair for one in stopped for pair in _namespaces(one)))
         self.nameless += self.unnamed
         self._name_parts(frame, *stopped, *calls)
+        self.failure = None  # an exception holds the calls that it passed through, and they this recording
         nameless = {id(t): t for t in self.nameless}
         self.notes += [
             ("part", t, f"a tensor in {user}") for t, user in self.used_in.values() if id(t) in nameless
@@ -1054,15 +1056,9 @@ class Recorder(Watch):
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
-            self.met, self.grads, self.returned, self.nameless, self.unnamed, self.used_in = (
-                {},
-                {},
-                {},
-                [],
-                [],
-                {},
-            )
-            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of, self._address_of), [], {}
+            self.met, self.grads, self.returned, self.used_in = {}, {}, {}, {}
+            self.nameless, self.unnamed = [], []
+            self.shared_memory, self.remakes, self.arrays = Shared(_no_more, _no_more), [], {}
             self.memory = self.shared_memory.memory
         return self._lists
 
@@ -1130,6 +1126,10 @@ def _grads_after(nodes, e) -> list[tuple[int, int | None]]:
     if kind in ("accumulate", "retain", "grad"):
         return [(e["t"], e["new" if kind == "accumulate" else "v"])]
     return []
+
+
+def _no_more(_: Any) -> None:
+    """In the place of what a recorder lends to its parts while it runs: without it a recording dies with its last reference."""
 
 
 def _user_frame():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import weakref
 from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Mapping
 from copy import copy
@@ -71,7 +72,23 @@ class Term:
     value: int | None
 
 
-class Names:
+class _Kept:
+    """What is kept with a trace and refers to it: weakly, so that both die with the last reference to the trace."""
+
+    _trace: weakref.ref[Trace]
+
+    @property
+    def trace(self) -> Trace:
+        found = self._trace()
+        assert found is not None
+        return found
+
+    @trace.setter
+    def trace(self, trace: Trace) -> None:
+        self._trace = weakref.ref(trace)
+
+
+class Names(_Kept):
     """The names of one trace's tensors in formulas, and the values that they had when an operation read them."""
 
     def __init__(self, trace: Trace) -> None:
@@ -426,7 +443,7 @@ def _result_names(rule: Any) -> frozenset[str]:
     return frozenset(name for name, (_where, nr, _users) in zip(saves, plan, strict=False) if nr is not None)
 
 
-class _Shown:
+class _Shown(_Kept):
     """The texts of node `n` of a trace, as they are shown."""
 
     def __init__(self, trace: Trace, n: int) -> None:

@@ -349,6 +349,8 @@ class TorchRecorder(Recorder):
         with self.quietly("the end of the recording"):
             super().finish(error, frame)
             self.lists()
+        if not self.passes:
+            self.modes = ()  # they refer to this recorder
 
     def _grad_of(self, tensor) -> Any:
         return encode_tensor(gradient_of(tensor))
@@ -826,6 +828,7 @@ class TorchRecorder(Recorder):
             raise
         finally:
             self.passes.pop()
+            started.frame = None  # which holds the pass, and leads to all that the user's calls hold
             self.grad = outer_grad
             with self.quietly("the end of a backward pass"):
                 started.remove_hooks()

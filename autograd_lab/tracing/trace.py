@@ -72,6 +72,10 @@ class Trace:
     def __len__(self) -> int:
         return len(self.events)
 
+    def __getstate__(self) -> Record:
+        """A copy works its names in formulas out again: those kept with this trace refer to it (rules.names_of)."""
+        return {name: part for name, part in vars(self).items() if name != "_names"}
+
     def __iter__(self) -> Iterator[Record]:
         return iter(self.events)
 

@@ -37,6 +37,7 @@ once.
 
 from __future__ import annotations
 
+import weakref
 from bisect import bisect_right
 from collections.abc import Iterable
 from copy import copy
@@ -1036,7 +1037,7 @@ class Marks:
     """
 
     def __init__(self, film: Film) -> None:
-        self.film = film
+        self.film = weakref.proxy(film)  # which holds this
         self.heaps: dict[int, list[int]] = {}
         self.seeds: dict[int, list[int]] = {}
         self._into: dict[

@@ -267,10 +267,16 @@ def told_by(files: dict[str, str], secrets: dict[str, set[str]], least: int = 12
     spaceless = {name: "".join(text.split()) for name, text in files.items()}
     everything = "\n".join(spaceless.values())
     told: dict[str, list[str]] = {}
+    sought: dict[str, list[str]] = {}
     for item, texts in secrets.items():
-        sought = {"".join(text.split()) for text in texts}
-        sought |= {json.dumps(text)[1:-1] for text in sought}
-        there = [text for text in sought if len(text) >= least and text in everything]
+        spelled = {"".join(text.split()) for text in texts}
+        spelled |= {json.dumps(text)[1:-1] for text in spelled}
+        sought[item] = [text for text in spelled if len(text) >= least]
+    # Few of the thousands of texts even begin anywhere: one walk through the files finds those.
+    begin = {text[:least] for one in sought.values() for text in one}
+    begin = begin.intersection(everything[i : i + least] for i in range(len(everything)))
+    for item, texts in sought.items():
+        there = [text for text in texts if text[:least] in begin and text in everything]
         told[item] = [name for name, text in spaceless.items() if any(one in text for one in there)]
     return told
 

@@ -23,7 +23,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -139,8 +139,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, IPyNbCell):
             item.output_timeout = float(item.config.option.nbval_cell_timeout)
-        if any(item.path.is_relative_to(wing) for wing in QUICK) and not item.get_closest_marker("slow"):
+        if is_in_quick(item.path) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.quick)
+
+
+@cache
+def is_in_quick(file: Path) -> bool:
+    """Whether a file of tests is in one of the quick wings."""
+    return any(file.is_relative_to(wing) for wing in QUICK)
 
 
 @pytest.hookimpl(optionalhook=True)

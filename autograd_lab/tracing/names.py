@@ -75,7 +75,7 @@ def _line_of(
 
 def is_in_with(code: CodeType, instruction: int) -> bool:
     """Whether the instruction enters a `with`, or is part of the expression that it enters: `no_grad()` in `with torch.no_grad():`."""
-    line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
+    line, end_line, column, end_column = next(islice(code.co_positions(), instruction // 2, None))
     if line is None or column is None or end_line is None or end_column is None:
         return True  # unknown: assume the usual case
     begin, end = (line, column), (end_line, end_column)
@@ -485,6 +485,11 @@ def part_in(frame: FrameType, value: Any) -> str:
                     if part is value:
                         return inner
     return ""
+
+
+def may_hold_parts(kind: type) -> bool:
+    """Whether `all_parts_of` may find something in what is of this type."""
+    return _can_hold(kind) or kind.__module__ == "__main__"
 
 
 def all_parts_of(name: str, held: Any) -> Iterator[tuple[str, Any]]:

@@ -35,7 +35,7 @@ from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
-from .names import Names, all_parts_of, loop_variables, parts_of
+from .names import Names, all_parts_of, loop_variables, may_hold_parts, parts_of
 from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -995,14 +995,20 @@ class Recorder(Watch):
         """
         nameless = {id(t) for t in self.nameless if id(t) not in self.given}
         rounds: list[list[tuple[str, Any]]] = [[], [], []]
+        known_globals: set[tuple[int, int]] = set()  # many calls have the same
         for frame in frames if nameless else ():
             if frame is not None:
                 for scope, passing in _namespaces(frame):
+                    if scope is frame.f_globals:
+                        key = id(scope), id(passing)
+                        if key in known_globals:
+                            continue
+                        known_globals.add(key)
                     for name, held in dict(scope).items():
-                        if not name.startswith(("_", "@")):
+                        if may_hold_parts(type(held)) and not name.startswith(("_", "@")):
                             rounds[1 if name == "self" else 2 if name in passing else 0].append((name, held))
         for variables in rounds:
-            seen: set[int] = set()  # many calls have the same globals, and modules
+            seen: set[int] = set()  # many variables hold the same
             found: dict[int, str] = {}
             for name, held in variables:
                 if nameless and id(held) not in seen:

@@ -74,7 +74,8 @@ def left_by(make):
     """What only the garbage collector can find, once the result of `make` is let go: the names of its types."""
     for _ in range(2):  # what is made once is kept, and takes the place of what earlier tests have kept
         make()
-    gc.collect()
+    for _ in range(9):  # what earlier tests have left in PyTorch's memory is found bit by bit
+        gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:

@@ -352,6 +352,8 @@ def assert_close(a, b, what):
     if x.dtype.kind != "f":
         assert np.array_equal(x, y), what
         return
+    if np.array_equal(x, y):  # as most are; NumPy's own comparison takes twenty times as long to see it
+        return
     tolerance = {"float64": 1e-7, "float32": 2e-3, "float16": 3e-2}[x.dtype.name]
     size = np.abs(x[np.isfinite(x)]).max(initial=1)
     np.testing.assert_allclose(y, x, rtol=tolerance, atol=tolerance / 10 * min(size, 1e6), err_msg=what)

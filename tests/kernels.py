@@ -4,6 +4,7 @@
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -12,7 +13,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -80,8 +82,9 @@ def started() -> socket.socket:
     """The channel to the process, which lives as long as the tests."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     inline = {
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline"
-    }  # as a kernel sets it, before matplotlib is imported
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # as a kernel sets it, before matplotlib is imported
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # else the debugger that comes with a kernel warns of frozen modules
+    }
     process = subprocess.Popen(
         [sys.executable, __file__, str(theirs.fileno())], env=os.environ | inline, pass_fds=[theirs.fileno()],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -95,11 +98,52 @@ def started() -> socket.socket:
 # --- in that process ------------------------------------------------------------------------------------------------
 
 
+def in_fork(work: Callable[[], None]) -> bool:
+    """Do something in a fork of this process, and import here what it has imported there: the next fork has it. Whether it succeeded."""
+    known = set(sys.modules)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reader)
+        work()
+        with os.fdopen(writer, "w") as told:
+            json.dump([name for name in sys.modules if name not in known], told)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as told:
+        names = json.loads(told.read() or "[]")
+    succeeded = os.waitpid(child, 0)[1] == 0
+    for name in names:
+        with suppress(ImportError):  # a debugger's parts, which come with it, are found only from inside
+            importlib.import_module(name)
+    gc.freeze()  # forks share this memory with us as long as their garbage collectors do not touch it
+    return succeeded
+
+
+SAMPLE = """
+import autograd_lab as torch
+from autograd_lab import lab
+lab.step(lambda x: torch.rand(2).sum() * x**2, torch.tensor(2.0, requires_grad=True))
+"""
+
+
+def run_sample() -> None:
+    """What any notebook does, in Jupyter's kernel for one process."""
+    from ipykernel.inprocess.manager import InProcessKernelManager
+
+    manager = InProcessKernelManager()
+    manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    client.execute(SAMPLE)
+
+
 def serve(channel: socket.socket) -> None:
     """Fork a kernel for each message, until nobody is left to send one."""
     del sys.path[0]  # the folder of this file
     for name in IMPORTED:
         importlib.import_module(name)
+    in_fork(run_sample)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # an ended kernel leaves nothing to wait for
     parent = os.getpid()
     while True:

@@ -1,7 +1,7 @@
 """Runs notebooks in forks of one process that has imported everything: a kernel of its own would take each two seconds longer.
 
 `run(book, folder)` fills in the outputs of a notebook's cells; `truths(book, folder)` tells the right answers (answers.py). The process
-lives as long as the tests. Where the system cannot fork, each notebook gets a Python of its own.
+lives as long as the tests, and imports what each notebook has imported besides, for the next ones. Where the system cannot fork, each notebook gets a Python of its own.
 """
 
 import atexit
@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 
 from autograd_lab.course import build
+from tests.kernels import in_fork
 
 ROOT = Path(__file__).parents[2]
 ENDS = ExitStack()
@@ -129,11 +130,12 @@ def serve():
         if not hasattr(os, "fork"):
             answer(json.loads(line), out)
             return
-        if not (child := os.fork()):
+
+        def work(line=line):
             resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
             answer(json.loads(line), out)
-            os._exit(0)
-        if os.waitpid(child, 0)[1]:
+
+        if not in_fork(work):
             print("null", file=out, flush=True)
 
 

@@ -23,7 +23,7 @@ from autograd_lab import lab
 from autograd_lab.tracing.builder import Builder, source_name
 from autograd_lab.tracing.recorder import Recorder
 from autograd_lab.widgets import magic
-from autograd_lab.widgets.frames import at
+from autograd_lab.widgets.frames import at, film
 
 # Where y is computed from x and w, called in the line `y = make(x, w)`.
 FORWARD = {
@@ -290,18 +290,18 @@ def run(program: str, monkeypatch: Any) -> tuple[Ran, dict[str, Any]]:
     return Ran(file, trace, truth.of_events(trace)), space
 
 
-def lit(trace: Any, film: dict[str, Any], k: int) -> tuple[str, int]:
-    source, line = at(film["line"], k) or (-1, 0)
-    return (film["sources"][source]["name"], line) if source >= 0 else ("", 0)
+def lit(trace: Any, shown: dict[str, Any], k: int) -> tuple[str, int]:
+    source, line = at(shown["line"], k) or (-1, 0)
+    return (shown["sources"][source]["name"], line) if source >= 0 else ("", 0)
 
 
 def check(ran: Ran, allowed: dict[int, set[int]] | None = None) -> None:
     """Every event lights the line that Python executed; `allowed`: instead of a line, one of others."""
-    film = lab.step(ran.trace).film
+    shown = film(ran.trace)  # what `lab.step` shows of it
     name = source_name(ran.file)
     for k, lines in enumerate(ran.lines, 1):
         right = {other for line in lines for other in (allowed or {}).get(line, {line})}
-        got = lit(ran.trace, film, k)
+        got = lit(ran.trace, shown, k)
         assert got[0] == name, f"step {k}, {ran.trace.events[k - 1]}: {got}"
         assert got[1] in right, f"step {k}, {ran.trace.events[k - 1]}: line {got[1]}, not {right}"
 

@@ -4,6 +4,7 @@ import gc
 import random
 import re
 import weakref
+from functools import cache
 
 import pytest
 
@@ -94,9 +95,15 @@ GRAPHS = {
 }  # fmt: skip
 
 
+@cache
+def svg_of(name):
+    """The picture of one of them, which several tests look at."""
+    return GRAPHS[name]().svg
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_a_large_graph_is_folded(name):
-    svg = GRAPHS[name]().svg
+    svg = svg_of(name)
     assert "too many" not in svg
     assert (
         1 <= len(re.findall(r">\d+ (?:nodes|tensors)<|>\d+/\d+ done<", svg)) <= 300
@@ -132,11 +139,11 @@ def test_the_variables_of_the_caller_name_the_leaves_and_the_modules():
 
 
 def test_iterations_are_bundled_by_their_numbers():
-    names = re.findall(r">(iterations \d+ to \d+)<", GRAPHS["recorded: a loop"]().svg)
+    names = re.findall(r">(iterations \d+ to \d+)<", svg_of("recorded: a loop"))
     assert names[0] == "iterations 1 to 34"
     assert names[-1].endswith("to 400")
     assert len(names) == 12
-    svg = GRAPHS["recorded: many iterations of training"]().svg
+    svg = svg_of("recorded: many iterations of training")
     assert len(re.findall(r">iterations \d+ to \d+<", svg)) == 12
     assert svg.count(">leaf<") == 4  # the parameters stay beside them
 

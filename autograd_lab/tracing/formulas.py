@@ -118,30 +118,33 @@ def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast
         ]
         if uses.count(name) == 1 or isinstance(right, ast.Constant | ast.Name):
             del needed[name]
-            formula = simplified(replaced(formula, {name: right}), {}, {})
-            needed = {
-                other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()
-            }
+            put = _Simplifier({}, {}).visit
+            formula = put(replaced(formula, {name: right}))
+            needed = {other: put(replaced(part, {name: right})) for other, part in needed.items()}
     return formula, needed
 
 
 def replaced(formula: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
-    """The formula with expressions substituted for names."""
+    """The formula with expressions substituted for names: a copy in all its parts."""
 
     class Put(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            return parts.get(node.id, node)
+            return _copied(parts[node.id]) if node.id in parts else node
 
     return Put().visit(_copied(formula))
 
 
 def _copied(tree: Any) -> Any:
     """A copy of a formula, for a visitor that changes what it visits."""
-    if isinstance(tree, list):
-        return [_copied(part) for part in tree]
-    if not isinstance(tree, ast.AST) or not tree._fields:  # signs, such as Add(), are never changed
-        return tree
-    return type(tree)(**{field: _copied(getattr(tree, field, None)) for field in tree._fields})
+    copy = type(tree)()
+    for field in tree._fields:
+        part = getattr(tree, field, None)
+        if isinstance(part, list):
+            part = [_copied(one) if isinstance(one, ast.AST) else one for one in part]
+        elif isinstance(part, ast.AST):
+            part = _copied(part)
+        vars(copy)[field] = part
+    return copy
 
 
 def names_in(formula: Formula) -> set[str]:

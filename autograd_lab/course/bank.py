@@ -116,12 +116,12 @@ def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[Mutant]:
             yield Mutant(name, alive=False, says=known.says if known else "")
             continue
         alive = judge(draft.item, outputs=outputs).state == "passed"
-        yield Mutant(name, alive, known.says if known else "", disagreement(draft.item, outputs))
+        yield Mutant(name, alive, known.says if known else "", disagreement(draft.item, outputs, shipped))
 
 
-def disagreement(item: Item, outputs: dict[str, Any]) -> str:
+def disagreement(item: Item, outputs: dict[str, Any], shipped: Item | None = None) -> str:
     """What `lab.check` and the grader say of a program with these outputs, if it is not the same; "" where the notebook sees nothing wrong."""
-    shipped = public(item)
+    shipped = shipped or public(item)
     here, there = judge(shipped, outputs=_visible(shipped, outputs)), judge(item, outputs=outputs)
     if here.state == "passed" or (here.says, here.misconception) == (there.says, there.misconception):
         return ""

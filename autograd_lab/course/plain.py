@@ -64,6 +64,8 @@ def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
 
     True is not 1, None is not 0; a list of numbers agrees with an array of one dimension. None and nan may be given as words: "None".
     """
+    if type(a) is float and type(b) is float:  # most are
+        return math.isclose(a, b, rel_tol=rtol, abs_tol=ATOL)
     if isinstance(a, str) or isinstance(b, str):
         a, b = _in_words(a), _in_words(b)
     if isinstance(a, dict) and isinstance(b, dict) and "data" not in a and "data" not in b:

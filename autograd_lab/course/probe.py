@@ -10,8 +10,9 @@ import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -91,10 +92,15 @@ def load(probe: Probe, answer: Any = None) -> Callable[..., Any]:
     space = namespace()
     file = f"<probe {probe.name}>"
     linecache.cache[file] = len(probe.source), None, probe.source.splitlines(keepends=True), file
-    exec(compile(probe.source, file, "exec"), space)
+    exec(_compiled(probe.source, file), space)
     shared = [one for one in space.values() if isinstance(one, type) and one.__module__ == "probe"]
     space |= {one.__name__: own_class(answer, one) for one in shared}
     return space[probe.name]
+
+
+@lru_cache(maxsize=200)
+def _compiled(source: str, file: str) -> CodeType:
+    return compile(source, file, "exec")
 
 
 def run(probes: Iterable[Probe], answer: Any, seconds: float | None = None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import linecache
 import re
 import sys
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 from functools import lru_cache
 from inspect import CO_GENERATOR as GENERATOR
 from inspect import unwrap
@@ -109,6 +110,10 @@ class Builder:
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
         self.unnoticed_ever = _written_unnoticed(notes)
+        return self.replay(notes)
+
+    def replay(self, notes: Iterable[tuple[Any, ...]]) -> dict[str, Any]:
+        """The same, note by note."""
         for kind, *note in notes:
             try:
                 getattr(self, kind)(*note)

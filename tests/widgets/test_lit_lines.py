@@ -228,7 +228,7 @@ class Truth:
                 made.clear()
 
         class Marking(Builder):
-            def build(self, notes: Any) -> Any:
+            def replay(self, notes: Any) -> Any:
                 self.marks: list[int] = []
                 truth.builder = self
 
@@ -236,7 +236,7 @@ class Truth:
                     for self.index, note in enumerate(notes):
                         yield note
 
-                return super().build(each_note())  # type: ignore[arg-type]
+                return super().replay(each_note())
 
             def _event(self, kind: str, src: Any, **fields: Any) -> None:
                 super()._event(kind, src, **fields)

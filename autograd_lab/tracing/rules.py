@@ -136,6 +136,8 @@ class Names(_Kept):
                 t, trace
             ):
                 return False
+        if any(_parameters(a) != _parameters(b) for a, b in zip(self.trace.nodes, trace.nodes, strict=True)):
+            return False
         found = copy(self)
         found.trace, found.calls = trace, {n: shown.on(trace) for n, shown in self.calls.items()}
         found._follow()
@@ -211,6 +213,15 @@ def _by_its_part(tensor: Record, names: list[str]) -> str:
     if tensor.get("grad_of") is not None:
         return f"gradient of {names[tensor['grad_of']]}"
     return "seed" if tensor.get("seed") is not None else "tensor without a name"
+
+
+PARAMETERS = "params", "settings"
+"""What a node notes of its call beside the operands."""
+
+
+def _parameters(node: Record) -> list[Any]:
+    """What stands in the formulas of a node beside its operands."""
+    return [one.get(key) for one in (node, node.get("inner") or {}) for key in PARAMETERS]
 
 
 def names_of(trace: Trace) -> Names:

@@ -2,7 +2,8 @@
 
 As long as a slider changes nothing but numbers, the film's steps, timelines, boxes and lines stay, and so do all places in its tables:
 what stands there is put in. Both traces refer to their values by `Slot`: what is equal by chance has two places.
-An input that is no tensor is called by its number where it is an operand: then names are made anew, too.
+An input that is no tensor is called by its number where it is an operand, and stands in formulas where it is a parameter: then names
+and formulas are made anew, too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _SEVERAL = {"pop": ("g",), "done": ("returned",), "hook": ("before", "after"), "
 _OF_TENSORS = ("value", "grad")
 #: Kinds of events whose sentences have no numbers of the program.
 _WITHOUT_VALUES = frozenset(("edge", "push", "pruned", "free", "mode", "idle", "counts", "backward", "flag"))
-_OF_NODES = ("seq", "jacobian")  # nothing of a film hangs on the one, the other is put in
+_OF_NODES = ("seq", "jacobian", *rules.PARAMETERS, "inner")
+"""Nothing of a film hangs on the first, the second is put in; of the others numbers may differ."""
 
 
 class _Differs(Exception):  # noqa: N818 - no error
@@ -58,6 +60,8 @@ def same_path(old: Trace, new: Trace) -> Slots | None:
                 _meet(slots, a.get(key), b.get(key))
         for a, b in zip(old.nodes, new.nodes, strict=True):
             _alike(a, b, _OF_NODES)
+            for key in _OF_NODES[2:]:
+                _but_numbers(a.get(key), b.get(key))
             if "compiled" in a:  # its lines are not compared
                 return None
         for a, b in zip(old.events, new.events, strict=True):
@@ -100,6 +104,21 @@ def _meet(slots: Slots, a: int | None, b: int | None) -> None:
 
 def _alike(a: Record, b: Record, but: Collection[str]) -> None:
     if a != b and (a.keys() != b.keys() or any(a[key] != b[key] for key in a if key not in but)):
+        raise _Differs
+
+
+def _but_numbers(a: Any, b: Any) -> None:
+    """The two may have other numbers in the same places."""
+    if a == b:
+        return
+    if type(a) is not type(b) or isinstance(a, bool):
+        raise _Differs
+    if isinstance(a, dict) and a.keys() == b.keys():
+        a, b = list(a.values()), [b[key] for key in a]
+    if isinstance(a, list | tuple) and len(a) == len(b):
+        for x, y in zip(a, b, strict=True):
+            _but_numbers(x, y)
+    elif not isinstance(a, int | float):
         raise _Differs
 
 

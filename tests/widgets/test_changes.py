@@ -270,13 +270,23 @@ def by_its_gradient(p, w, y):
     return y - p * g
 
 
+def in_a_view(p, y):
+    whole = torch.stack([y, y * 2])
+    whole[:1].clamp_(max=p)
+    return whole.sum()
+
+
 OF_A_NUMBER = {
     "times": lambda p, w, y: y * p, "plus": lambda p, w, y: p + y, "minus": lambda p, w, y: p - y, "over": lambda p, w, y: y / p,
     "power": lambda p, w, y: y**p, "twice": lambda p, w, y: y * p * p, "rate": by_its_gradient, "constant": lambda p, w, y: y * 1.5 + 0.5 * w,
     "if": lambda p, w, y: y * p if p > 1 else y + p, "where": lambda p, w, y: torch.where(y > p, y, y * 0.5), "kink": lambda p, w, y: torch.relu(y - p),
     "tensor": lambda p, w, y: y * torch.tensor(p, dtype=torch.float64), "in place": lambda p, w, y: y.clone().mul_(p), "array": lambda p, w, y: torch.stack([y, w]).mean() * p,
     "no_grad": lambda p, w, y: y + without_a_graph(p, y.detach() * p),
-}  # fmt: skip
+} | (OF_A_PARAMETER := {  # where it is no operand: formulas have it all the same
+    "from": lambda p, w, y: p - y, "exponent": lambda p, w, y: torch.exp(w) ** p, "base": lambda p, w, y: abs(p) ** y, "clamp": lambda p, w, y: torch.clamp(y, max=p),
+    "alpha": lambda p, w, y: torch.add(y, w, alpha=p), "rest": lambda p, w, y: y % p, "slope": lambda p, w, y: torch.nn.functional.leaky_relu(y, p),
+    "between": lambda p, w, y: torch.lerp(y, w, p), "value": lambda p, w, y: torch.addcmul(y, w, y, value=p), "in a view": lambda p, w, y: in_a_view(p, y),
+})  # fmt: skip
 
 
 def of_a_number(lines):
@@ -344,7 +354,12 @@ def test_a_run_of_the_same_path_is_not_drawn_anew(monkeypatch):
     assert (
         drag(["bend"] * 14 + ["twice", "again", "large"], [0.7], [0.71], [3.0]) == 0
     )  # a vector of one number
-    for lines in (["times"] * 14, ["plus", "times", "rate", "tensor", "in place", "array", "over", "where"]):
+    for lines in (
+        ["times"] * 14,
+        ["plus", "times", "rate", "tensor", "in place", "array", "over", "where"],
+        *([line] for line in OF_A_PARAMETER),
+        ["from", "times", "clamp", "alpha", "rest", "slope", "from"],
+    ):
         s = lab.step(of_a_number(lines), 0.7)
         whole.clear()
         for value in (0.71, 3.0, -2.0, 0.25):

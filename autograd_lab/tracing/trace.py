@@ -94,7 +94,8 @@ class Trace:
         """The CopySlices that a write through a view (an event "inplace") gave the view's base, None for other writes."""
         n = event.get("n")
         for edge in [] if n is None else self.nodes[n]["edges"][:1]:
-            if edge is not None and "inner" in self.nodes[edge[0]]:
+            inner = None if edge is None else self.nodes[edge[0]].get("inner")
+            if inner is not None and inner["view"] == event["t"]:  # and not of an earlier write
                 return int(edge[0])
         return None
 

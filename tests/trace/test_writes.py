@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing.builder import encode
 from autograd_lab.widgets.frames import film
@@ -295,3 +296,34 @@ a[1] = 9
     trace, _, _ = run(engine, source)
     (event,) = [e for e in trace.events if e.get("unnoticed") == "numpy"]
     assert "src" not in event
+
+
+def test_a_write_gives_a_base_a_copyslices_only_through_a_view():
+    """Also where the base got one before, by another write: what is written into it then has a node of its own."""
+    x = torch.ones(3, requires_grad=True)
+    with lab.record() as trace:
+        y = x * 1.0
+        y.exp_()
+        y[0].mul_(2.0)
+        y.sin_()
+        v = y[1:]
+        v.mul_(3.0)
+        v.tanh_()
+        y.mul_(4.0)
+        y[:2].zero_()
+    names = [node["name"] for node in trace.nodes]
+    found = [
+        (e["op"], None if (copied := trace.rewritten(e)) is None else names[copied])
+        for e in trace
+        if e["k"] == "inplace" and "unnoticed" not in e
+    ]
+    one = "CopySlices"
+    assert found == [
+        ("exp_", None),
+        ("mul_", one),
+        ("sin_", None),
+        ("mul_", one),
+        ("tanh_", one),
+        ("mul_", None),
+        ("zero_", one),
+    ]

@@ -6,6 +6,7 @@ the backward pass.
 
 A trace does not tell when the program lets go of a graph that no pass has freed: it counts to the end, and the text says so where
 something does. The recorder could not tell: its notes refer to tensors, nodes and calls of functions, and so keep alive what they refer to.
+Of a function, another run that is not recorded tells (dropped.py).
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ class Cost:
     leaves: list[int]
     nodes: list[NodeCost]
     go: Callable[[], object] | None = field(default=None, compare=False)
+    followed: bool = False
+    """Whether another run has shown what the program lets go of."""
 
     def times(self) -> Times:
         """How long each node takes, measured now, in runs that are not recorded.
@@ -97,7 +100,7 @@ class Cost:
         line = self._line(self.peak_at)
         text = f"Saved values hold at most {size(self.peak)}, at step {self.peak_at} of {steps}{line and ': ' + line}; "
         text += f"{size(self.held[-1])} at the end."
-        if self.held[-1]:
+        if self.held[-1] and not self.followed:
             text += f" {DROPPED}"
         own = max(self.leaves)
         return text + (
@@ -170,7 +173,21 @@ def size(n: float) -> str:
 
 
 def cost(trace: Trace, go: Callable[[], object] | None = None) -> Cost:
-    """The cost of a trace, in one run through its events; `go` runs its program again, to measure times."""
+    """The cost of a trace, in one run through its events.
+
+    go   runs its program again, to measure times; and, if something is held to the end, to see what the program lets go of before
+    """
+    found = _cost(trace, go)
+    if go is None or not (found.held[-1] or found.leaves[-1]):
+        return found
+    from .dropped import dropped
+
+    return _cost(trace, go, dropped(trace, go))
+
+
+def _cost(trace: Trace, go: Callable[[], object] | None, seen: dict[int, int] | None = None) -> Cost:
+    """The same; `seen` is when the program lets go of nodes, if that is known."""
+    ends = seen or {}
     homes = _homes(trace)
     own = _own(trace, homes)
     sizes: dict[Any, int] = {}
@@ -179,6 +196,8 @@ def cost(trace: Trace, go: Callable[[], object] | None = None) -> Cost:
     per_node: dict[int, dict[Any, tuple[int, int, int | None]]] = {}
     end = len(trace) + 1
     for n, home, nbytes, since, until in _spans(trace, homes):
+        until = ends.get(n, end) if until is None else min(until, ends.get(n, end))
+        until = None if until == end else until
         nbytes = sizes.setdefault(home, nbytes)
         if not nbytes or since >= end:
             continue
@@ -195,7 +214,9 @@ def cost(trace: Trace, go: Callable[[], object] | None = None) -> Cost:
     names = Narrator(trace).nodes
     nodes = [_node_cost(trace, n, names[n], held, own) for n, held in per_node.items()]
     nodes.sort(key=lambda one: (-one.bytes, -one.leaves, one.n))
-    return Cost(trace, list(accumulate(changes[False])), list(accumulate(changes[True])), nodes, go)
+    return Cost(
+        trace, list(accumulate(changes[False])), list(accumulate(changes[True])), nodes, go, seen is not None
+    )
 
 
 def _homes(trace: Trace) -> list[int]:

@@ -123,12 +123,13 @@ class Run:
         self.now, self.leaves = list(now), inputs
         return trace
 
-    def unrecorded(self) -> None:
-        """Run once more on the numbers of the last run, in new leaves, and record nothing."""
-        with self._as_before():
+    def unrecorded(self) -> Any:
+        """Run once more on the numbers of the last run, in new leaves, and record nothing; what the function prints is not shown."""
+        with self._as_before(), redirect_stdout(io.StringIO()):
             loss = self.fn(*self._new_leaves(self.now))
             if getattr(loss, "requires_grad", False):
                 loss.backward()
+            return loss
 
     def plainly(self, now: list[Any]) -> Any:
         """What the function returns for these numbers, without a recording; what it prints is not shown."""

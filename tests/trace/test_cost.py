@@ -1,6 +1,8 @@
 """What a trace says that saved values hold is what the engine's nodes really hold, at every point of random programs."""
 
+import gc
 import time
+import weakref
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -10,7 +12,9 @@ from hypothesis import strategies as st
 
 import autograd_lab as torch
 from autograd_lab import lab
+from autograd_lab.core.watch import Watch
 from autograd_lab.torchlike.autograd.function import Kept
+from autograd_lab.torchlike.autograd.modes import THREAD, WATCHERS
 from autograd_lab.torchlike.autograd.saved import Packed
 from autograd_lab.torchlike.autograd.variable import Variable
 from autograd_lab.torchlike.utils.checkpoint import _as_recomputed, _Holder
@@ -336,6 +340,233 @@ def test_what_is_held_at_the_end_says_that_it_may_have_been_dropped():
     assert cost(dropped).held[-1] == 3 * 4 * 4
     assert f"48 bytes at the end. {DROPPED}" in repr(cost(dropped))
     assert DROPPED not in repr(cost(freed))
+
+
+def held_by_all(nodes):
+    """The bytes that some nodes hold, each piece once."""
+    pieces = {}
+    for node in nodes:
+        for one in (getattr(node, "_kept", None) if node.kind == "function" else node.saved) or ():
+            for t in held_by(one):
+                array = owner_of(t._data) if isinstance(t._data, np.ndarray) else t._data
+                pieces[id(array)] = array
+    return sum(array.nbytes for array in pieces.values())
+
+
+class Looking(Watch):
+    """Notes what is held whenever a node is made or its turn in a pass comes."""
+
+    def __init__(self):
+        self.found, self.nodes = [], []
+
+    def look(self):
+        alive = [node for ref in self.nodes if (node := ref()) is not None]
+        self.found.append(held_by_all(alive))
+
+    def operation(self, rule, inputs, outputs, node, args):
+        if node is not None:
+            self.nodes.append(weakref.ref(node))
+            self.look()
+
+    def written(self, rule, inputs, target, node, name, args=()):
+        self.operation(rule, inputs, (), node, args)
+
+    def popped(self, run, node, g):
+        self.look()
+
+
+def rebound(x, w):
+    for _ in range(3):
+        loss = (x * w).tanh().sum()
+    return loss
+
+
+def evaluated(x, w):
+    """Without no_grad, and then trained."""
+    for _ in range(2):
+        (x * w).exp()
+    y = (x * w).exp()
+    y.sum().backward()
+    del y
+    return (x * w).sum()
+
+
+def rebuilt(x, w):
+    y = x
+    for _ in range(2):
+        y = (y * w).tanh()
+    y = x * w  # lets go of two turns
+    return y.exp().sum()
+
+
+def listed(x, w):
+    losses = [(x * w).exp() for _ in range(3)]
+    losses.pop(1)
+    kept = losses[0] * 2
+    losses.clear()
+    x * 3.0
+    return kept.mean()
+
+
+def overwritten(x, w):
+    for _ in range(2):
+        y = x * 1.0
+        y[0].mul_(w[0])
+        y.exp_()
+    return (y * w).sum()
+
+
+def forgotten(x, w):
+    """A branch of what is trained goes, the rest is freed by its pass."""
+    h = (x * w).exp()
+    aside = h.tanh()
+    del aside
+    return ((h * 3.0) * h).sum()
+
+
+def tangled(x, w):
+    """A cycle, which only the collector finds: it is held."""
+    y = x * w
+    y.me = y
+    del y
+    return (x.exp() * w).sum()
+
+
+def by_functions(x, w):
+    for _ in range(2):
+        Custom.apply(x, w)
+        checkpoint(segment, x, w, use_reentrant=False)
+    return (x * w).sum()
+
+
+def nothing(x, w):
+    for _ in range(2):
+        w = w + torch.ones(4, 4)
+        y = x * w
+        y = y.exp() * y
+
+
+def clipped(x, w):
+    """A second derivative, whose graph goes with the first turn."""
+    for _ in range(2):
+        (g,) = torch.autograd.grad((x * w).exp().sum(), x, create_graph=True)
+        size = (g * g).sum()
+    return size
+
+
+LETTING_GO = [
+    rebound, evaluated, rebuilt, listed, overwritten, forgotten, tangled, by_functions, nothing, clipped,
+]  # fmt: skip
+
+
+def looked_at(program, inputs):
+    """What is held at each moment of a run that is not recorded; the collector rests."""
+    look, state = Looking(), THREAD.state
+    gc.disable()
+    state.watch = look
+    WATCHERS.append(look)
+    state.refresh()
+    try:
+        loss = program(*inputs)
+        if loss is not None:
+            loss.backward()
+    finally:
+        state.watch = None
+        WATCHERS.remove(look)
+        state.refresh()
+        gc.enable()
+    return look.found
+
+
+def at_moments(c):
+    """The same as the curve has it."""
+    total = [a + b for a, b in zip(c.held, c.leaves, strict=True)]
+    return [
+        total[k]
+        for k, e in enumerate(c.trace, 1)
+        if e["k"] in ("node", "inplace", "pop") and e.get("n") is not None
+    ]
+
+
+@pytest.mark.parametrize("program", LETTING_GO)
+def test_of_a_function_the_curve_knows_what_the_program_lets_go_of(program, capsys):
+    """Whenever a node is made or has its turn, the nodes that are alive hold what the curve says."""
+    inputs = [torch.randn(4, 4, requires_grad=True) for _ in range(2)]
+    found = looked_at(program, inputs)
+
+    def aloud(x, w):
+        print("once")
+        return program(x, w)
+
+    assert at_moments(lab.cost(aloud, *inputs)) == found
+    assert capsys.readouterr().out == "once\n"
+
+
+SLOTS = st.lists(
+    st.tuples(
+        st.sampled_from(sorted((OPERATIONS.keys() | WRITES.keys()) - {"nested", "reentrant"})),
+        *[st.integers(0, 2)] * 3,
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SLOTS, st.integers(0, 3))
+def test_of_any_function_it_knows_that(steps, ends):
+    """Three variables that are bound again and again; at the end a pass, or a pass in between as well."""
+
+    def program(x, w):
+        torch.manual_seed(0)
+        at = [x * 1.0, w * 1.0, x * w]
+        for n, (name, i, j, to) in enumerate(steps):
+            a, b = at[i], at[j]
+            if ends and name == "checkpoint":  # in a pass the graph of its second run is out of our reach
+                name = "exp"
+            if a.shape != (4, 4) or b.shape != (4, 4):
+                a, b = x * 1.0, w
+            at[to] = (OPERATIONS | WRITES)[name](a, b)
+            if ends == 3 and n == 2:
+                at[0].sum().backward(retain_graph=True)
+        return None if not ends else at[ends - 1].sum()
+
+    inputs = [torch.randn(4, 4, requires_grad=True) for _ in range(2)]
+    try:
+        found = looked_at(program, inputs)
+    except RuntimeError as error:  # a saved value was overwritten
+        if "modified by an inplace operation" not in str(error):
+            raise
+        return
+    c = lab.cost(program, *inputs)
+    assert at_moments(c) == found
+    assert DROPPED not in repr(c)  # what is held at the end is
+
+
+def test_of_a_function_that_does_something_else_each_time_it_is_not_known():
+    calls = []
+
+    def fickle(x):
+        calls.append(x)
+        for _ in range(len(calls)):
+            y = (x * x).exp()
+        return y.sum() if len(calls) < 3 else None
+
+    x = torch.ones(4, requires_grad=True)
+    calls[:] = [x]
+    c = lab.cost(fickle, x)
+    assert c.held[-1]
+    assert DROPPED in repr(c)
+
+    def failing(x):
+        calls.append(x)
+        (x * x).exp()
+        assert len(calls) < 2
+
+    calls.clear()
+    c = lab.cost(failing, x)
+    assert c.held[-1]
+    assert DROPPED in repr(c)
 
 
 def test_times_come_from_runs_of_their_own():

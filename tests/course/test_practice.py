@@ -86,6 +86,141 @@ def test_what_is_said_is_spoken_and_about_what_the_notebook_knows():
     each(KINDS, check)
 
 
+SPOKEN_OF = {
+    r"\bproducts?\b": r"(?<!\*)\*(?!\*)|@",
+    r"\bsquare[ds]?\b": r"\*\* ?2|(\b\w+) \* \1\b",
+    r"\bsign of\b|\bafter the minus\b": r" - |/",
+    r"\bdetach\b": "detach",
+    r"item\(\)": r"item\(\)",
+    r"\bclone\b": "clone",
+    r"\.data\b": r"\.data\b",
+    "no_grad": "no_grad",
+    "retain_graph": "retain_graph",
+    "create_graph": "create_graph",
+    r"\bbracket\b": r"= .*\(",
+    r"\bmean\b": "mean",
+    r"\bpicked twice\b": r"\b(\d)\b.*\b\1\b",
+}
+"""What a sentence speaks of, and what its program has then."""
+CONTRASTS = (
+    "A mean divides by its count", "A product scales it", "The swap is for products", "unlike `.data`", "Zero would mean", "is not the square of the first",
+    "That is the gradient with `create_graph=True`",
+)  # fmt: skip
+"""Sentences that say how it would be elsewhere."""
+
+
+def test_sentences_speak_of_what_is_in_the_program():
+    """Names in code are those of the program or the question, and what is called by a word is there: a sign, a product, a saved value."""
+
+    def check(case):
+        for one in questions(*case):
+            asked = "\n".join([one.program.code, one.ask, *(part.label for part in one.parts)])
+            nodes = one.program.trace.nodes
+            names = {*re.findall(r"[^\W\d]\w*", asked), *(node["name"] for node in nodes), "None", "error", "backward"}
+            saves = any(node["saved"] for node in nodes)
+            for say in [text for part in one.parts for text in (part.why, *(m.says for m in part.mistakes))]:
+                if any(elsewhere in say for elsewhere in CONTRASTS):
+                    continue
+                told = {
+                    name for code in re.findall("`([^`]*)`", say) for name in re.findall(r"[^\W\d]\w*", code)
+                }
+                assert told <= names, (say, one.program.code)
+                for word, there in SPOKEN_OF.items():
+                    assert not re.search(word, say) or re.search(there, asked), (say, one.program.code)
+                if re.search("has kept the saved|keeps what the node of `h`", say):
+                    h = [
+                        node
+                        for node in nodes
+                        if one.program.trace.tensors[(node["outputs"] or [0])[0]]["name"] == "h"
+                    ]
+                    assert any(node["saved"] for node in h) if h else saves, (say, one.program.code)
+
+    each(KINDS, check)
+
+
+def test_a_wrong_order_is_said_to_run_too_early_only_if_it_does():
+    """An order that only breaks ties in another way is no order of an engine that does not wait."""
+    (kind,) = [kind for number, kind in KINDS if number == "04" and kind.__name__ == "order"]
+    for one in drawn("04", kind, range(200)):
+        graph = Graph(one.program.trace, "loss")
+        for mistake in one.parts[0].mistakes:
+            at = {name: i for i, name in enumerate(mistake.value)}
+            early = [
+                (graph.names[n], graph.names[to])
+                for n in graph.order
+                for to, _ in graph.edges[n]
+                if at[graph.names[n]] > at[graph.names[to]]
+            ]
+            assert early, (mistake, one.program.code)
+
+
+REASONS = {
+    "True": [
+        "`a` requires a gradient, so the product is recorded.",
+        "`a` requires a gradient. One operand is enough.",
+        "Nothing made it but you.",
+        "It was computed, but nothing was recorded: `k` does not require a gradient.",
+        "`detach` gives a tensor that is cut off from its history.",
+        "It asks for a gradient after it was computed, and that was not recorded.",
+        "`w` requires a gradient, and recording is on.",
+        "One operand that requires a gradient is enough.",
+        "Its gradient is zero everywhere, but it is recorded.",
+    ],
+    "False": [
+        "`k` does not require a gradient, so nothing is recorded.",
+        "It is made while recording is off.",
+        "`e` has no history, and does not require a gradient.",
+        "The product ran before `k2` required a gradient.",
+        "It was computed from `w`, and that was recorded.",
+        "It was computed, and that was recorded. `retain_grad` changes nothing of this.",
+        "What it was computed from requires a gradient: it has a history.",
+        "`detach` gives a constant.",
+        "A number that went through Python has lost its history.",
+        "`c` requires no gradient.",
+    ],
+    "None": [
+        "`k` does not require a gradient, so nothing is computed for it.",
+        "`h` is not a leaf, and nobody asked it to keep its gradient.",
+        "The loss does not use `c`: there is no path to it, so there is no gradient.",
+        "Every way to `x` is cut.",
+        "`detach` cuts the way back to `p`.",
+        "`q` is frozen: it requires no gradient.",
+        "`p` is frozen: it requires no gradient.",
+        "`state` was made while recording was off. No way leads to `p`.",
+        "Nothing was recorded when `y` was made, so backward has nowhere to start.",
+        "The product still sends to `q`. But `q` requires no gradient when the message comes, so it takes nothing.",
+        "`torch.autograd.grad` returns the gradient, and leaves `.grad` as it is. Nothing was ever put there.",
+    ],
+    "error": [
+        "The node of the product saves its factors. The first call frees the saved values, and the second needs them.",
+        "The nodes of the products save their factors. The first call frees the saved values, and the second needs them.",
+        "The node of the power saves `a`. The first call frees the saved values, and the second needs them.",
+        "The node of the square saves what is squared. The first call frees the saved values, and the second needs them.",
+        "The node of `h` saves its operands, and the first call has freed them. The second call stops there.",
+        "The node of the product has saved `y`, and the write changes it. Backward notices, and refuses.",
+        "The node of the square has saved `y`, and the write changes it. Backward notices, and refuses.",
+        "`detach()` shares the memory and the counter. Backward notices the write, and refuses.",
+        "`retain_graph` keeps saved values. The slope was not recorded, so the penalty has no history, and backward has nowhere to start.",
+    ],
+}
+"""{an answer that is no number: the sentences that explain it}: each was read with it."""
+
+
+def test_a_reason_is_that_of_its_answer():
+    """What an answer is follows from the program, and the sentence was written before: it may explain another answer."""
+
+    def check(case):
+        for one in questions(*case):
+            for part in one.parts:
+                known = [answer for answer, reasons in REASONS.items() if part.why in reasons]
+                assert known == ([str(part.truth)] if str(part.truth) in REASONS else []), (
+                    part.why,
+                    part.truth,
+                )
+
+    each(KINDS, check)
+
+
 def test_two_answers_are_never_the_same():
     """A kind that cannot do better ends with an error that names it, after a bounded number of tries."""
     tries = []

@@ -73,6 +73,15 @@ class Graph:
             if self.edges[node] and node != self.root and self.senders(self.names[node]) > 1
         ]
 
+    def waits_in(self, order: list[str]) -> bool:
+        """Whether in this order each node runs behind all that send to it."""
+        at = {name: i for i, name in enumerate(order)}
+        return all(
+            at[self.names[node]] < at[self.names[child]]
+            for node in self.order
+            for child, _ in self.edges[node]
+        )
+
     def paths(self, name: str) -> list[list[float]]:
         """The local derivatives along each path from the root to a tensor."""
         goal = self.node(name)
@@ -186,17 +195,19 @@ class Graph:
     # Sentences.
 
     def told(self, *names: str) -> str:
-        """What arrives at these tensors, at all but the root without names: "`b` gets 12 + 12 = 24. `a` gets 48 + 48 = 96."."""
+        """What arrives at these tensors, at all but the root without names: "`c` gets 12 from `loss`. `b` gets 12 + 12 = 24."."""
         total = self.waits()
         arrived: dict[int, list[float]] = {}
+        sender: dict[int, str] = {}
         for node in self.order:
             for child, slope in self.edges[node]:
                 arrived.setdefault(child, []).append(slope * total[node])
+                sender[child] = self.names[node]
         said = []
         for node in self.order:
             if node in arrived and (not names or self.names[node] in names):
                 parts = arrived[node]
-                whole = f" = {show(sum(parts))}" if len(parts) > 1 else ""
+                whole = f" = {show(sum(parts))}" if len(parts) > 1 else f" from `{sender[node]}`"
                 said.append(f"`{self.names[node]}` gets {_sum(parts)}{whole}.")
         return " ".join(said)
 

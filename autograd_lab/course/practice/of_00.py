@@ -48,7 +48,10 @@ def operations(rng: random.Random, level: int) -> Question:
         )
     elif level > 1:
         wrong.append(
-            Mistake(truth - 1, "One is missing. Count the signs, also those of a square and of a minus.")
+            Mistake(
+                truth - 1,
+                f"One is missing. Count the signs{', also that of the square' if '**' in formula else ''}.",
+            )
         )
     names = [node["name"] for node in program.trace.nodes if node["kind"] == "op"]
     why = f"In the order in which they run: {', '.join(f'`{name}`' for name in names)}."
@@ -62,7 +65,7 @@ def operations(rng: random.Random, level: int) -> Question:
 
 def gradient(rng: random.Random, level: int) -> Question:
     """The gradient of a formula with one dial."""
-    k, c, m, x = rng.randint(2, 5), rng.randint(1, 5), rng.randint(2, 5), rng.randint(1, 4)
+    (k, c, m), x = rng.sample(range(2, 7), 3), rng.randint(1, 4)  # a sentence about "the 5" means one
     formula = {
         1: f"{k} * x + {c}",
         2: f"(x + {c}) ** 2",

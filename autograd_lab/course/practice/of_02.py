@@ -53,7 +53,7 @@ def nodes(rng: random.Random, level: int) -> Question:
                 "M04",
             )
         )
-    why = f"A node for each line, {truth - 1} in all, and one mailbox for `a`. `k` has none."
+    why = f"A node for each operation, {truth - 1} in all, and one mailbox for `a`. `k` has none."
     return Question(
         f"How many nodes does `{root}` lead to, `{root}.grad_fn` and mailboxes included?",
         program,
@@ -75,7 +75,8 @@ def edges(rng: random.Random, level: int) -> Question:
         has_all = ["AccumulateGrad" if one == "None" else one for one in truth]
         wrong.append(bank("02.2", "A constant has no accumulator", has_all))
     else:
-        wrong.append(Mistake([truth[0]], "There is one edge for each operand, also if both are the same."))
+        same = ", also if both are the same" if len({*operands}) == 1 else ""
+        wrong.append(Mistake([truth[0]], f"There is one edge for each operand{same}."))
     own = node["name"]
     wrong.append(Mistake([own if one != own else "None" for one in truth], f"`{own}` is the node of `{root}` itself. Its edges lead to where its operands come from."))  # fmt: skip
     told = [

@@ -61,7 +61,7 @@ def node(rng: random.Random, level: int) -> Question:
             why = (
                 f"`a` is multiplied by 1 / `b`: {g} / {b}."
                 if name == "a"
-                else f"The rule is minus the message times `a / b**2`: `-({g}) * {a} / {b * b}`."
+                else f"The rule is minus the message times `a / b**2`: `{-g} * {a} / {b * b}`."
             )  # fmt: skip
             wrong = (
                 [Mistake(g * b, "The swap is for products. In `a / b` the operand `a` is multiplied by 1 / `b`."), Mistake(slope, f"That is the local derivative. The message {g} multiplies it.")]
@@ -143,6 +143,16 @@ def chain(rng: random.Random, level: int) -> Question:
     program = Program(leaf("x", x), *lines, "loss.backward()")
     graph = Graph(program.trace, "loss")
     inside = "t" if level > 2 else "u"
+    at_u = graph.received("u")
+    does = (
+        f"multiplies by {k}"
+        if "*" in lines[0]
+        else "turns the sign"
+        if lines[0].endswith("- x")
+        else "sends it on as it is"
+    )
+    by_sign = Mistake(-graph.received("x"), f"Look at the sign of `x` in `{lines[0]}`.")
+    by_factor = Mistake(at_u, f"That is what the node of `u` gets. It sends on {k} times as much.")
     parts = [
         Part("v gets", graph.received("v"), f"The node of `loss` multiplies by {w}.", [
             Mistake(1, f"1 is what the node of `loss` gets. It sends on {w} times as much."),
@@ -153,8 +163,8 @@ def chain(rng: random.Random, level: int) -> Question:
             Mistake(program[f"{w} * {inside}"], "The square has the slope two times what is squared. The 2 is missing."),
             Mistake(program[f"{w} + 2 * {inside}"], "On the way a node multiplies the message by its own factor. It does not add it."),
         ]),
-        Part("x gets", graph.received("x"), graph.told("x"), [
-            Mistake(-graph.received("x"), f"Look at the sign of `x` in `{lines[0]}`."),
+        Part("x gets", graph.received("x"), f"`u` gets {show(at_u)}, and the node of `u` {does}.", [
+            by_sign if "-" in lines[0] else by_factor,
             Mistake(program["loss"], "That is the value of `loss`. The question is what arrives at `x`."),
         ]),
     ]  # fmt: skip

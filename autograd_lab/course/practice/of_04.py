@@ -84,6 +84,8 @@ def order(rng: random.Random, level: int) -> Question:
     ]  # fmt: skip
     if level > 2:
         wrong.append(Mistake(graph.depth_first(), "You followed one path to its end first. A node on it was still waiting for another message.", "M06"))  # fmt: skip
+    if any(map(graph.waits_in, (mistake.value for mistake in wrong))):
+        raise RedrawError("no node ran too early in it, so it is another mistake")
     why = (
         "A node is ready when its last message has come. Of those that are ready, the accumulator of a leaf comes first, "
         "and then the one that was made last."

@@ -13,31 +13,36 @@ def second(rng: random.Random, level: int) -> Question:
     """Two calls of backward on one result: a number, or an error."""
     a, k, c = rng.randint(2, 12), rng.randint(2, 12), rng.randint(2, 12)
     keeps = level > 2 and rng.random() < 0.4
-    code, saved = rng.choice({
-        1: [(f"a + a + {k}", ""), ("a * a", "`a`"), (f"a - {k}", ""), (f"a + {k}", ""), (f"a * a + {k}", "`a`")],
-        2: [(f"a + {k} - {c}", ""), (f"a ** 2 + {k}", "`a`"), (f"{k} - a", ""), (f"a * a - {k}", "`a`")],
-        3: [(f"a + a + a - {k}", ""), (f"a * a * a - {k}", "its factors"), (f"{k} - a - a", ""), (f"a ** 3 + {k}", "`a`")],
-        4: [(f"(a + {k}) * a", "its factors"), (f"a - {k} + a", ""), (f"(a + a) - {k} - {c}", ""), (f"(a + {k}) * (a - {c})", "its factors")],
-        5: [(f"(a - {k}) ** 2 + {c}", "what is squared"), (f"a - (a - {k}) + a + {c}", ""), (f"(a + a) * (a - {k})", "its factors")],
+    product, products = (
+        "The node of the product saves its factors",
+        "The nodes of the products save their factors",
+    )
+    square, power = "The node of the square saves what is squared", "The node of the power saves `a`"
+    code, saves = rng.choice({
+        1: [(f"a + a + {k}", ""), ("a * a", product), (f"a - {k}", ""), (f"a + {k}", ""), (f"a * a + {k}", product)],
+        2: [(f"a + {k} - {c}", ""), (f"a ** 2 + {k}", square), (f"{k} - a", ""), (f"a * a - {k}", product)],
+        3: [(f"a + a + a - {k}", ""), (f"a * a * a - {k}", products), (f"{k} - a - a", ""), (f"a ** 3 + {k}", power)],
+        4: [(f"(a + {k}) * a", product), (f"a - {k} + a", ""), (f"(a + a) - {k} - {c}", ""), (f"(a + {k}) * (a - {c})", product)],
+        5: [(f"(a - {k}) ** 2 + {c}", square), (f"a - (a - {k}) + a + {c}", ""), (f"(a + a) * (a - {k})", product)],
     }[level])  # fmt: skip
     flag = "retain_graph=True" if keeps else ""
     program = Program(leaf("a", a), f"y = {code}", f"y.backward({flag})", "y.backward()")
     truth = program.outcome("a.grad")
     one = Program(leaf("a", a), f"y = {code}", "y.backward()")["a.grad"]
     if truth == "error":
-        why = f"The node saves {saved}. {FREED}"
+        why = f"{saves}. {FREED}"
         wrong = [
             Mistake(2 * one, FREED + " So there is no second gradient.", "M12"),
             Mistake(one, "The second call does not end quietly: it needs what the first has freed.", "M10"),
         ]
     else:
         kept = (
-            "`retain_graph=True` has kept the saved values." if keeps else "These nodes save nothing that could be missing."
+            "`retain_graph=True` has kept the saved values." if keeps and saves else "These nodes save nothing that could be missing."
         )  # fmt: skip
         why = f"{kept} Each call adds {show(one)}."
         wrong = [
             Mistake("error", kept, "M13")
-            if keeps
+            if keeps and saves
             else bank("06.2", "Not every second call fails: the graph itself stays", "error"),
             Mistake(one, f"The second call does not overwrite: it adds its {show(one)}.", "M10"),
         ]
@@ -76,7 +81,7 @@ def shared(rng: random.Random, level: int) -> Question:
             "One call goes through `h` once, with the sum of two messages."
             if both
             else "`retain_graph=True` keeps what the node of `h` has saved."
-            if flag
+            if flag and h not in ("a + a", f"a + {k}")
             else "The node of `h` has saved nothing, so nothing is missing."
         )
         why = f"{reason} The gradient is {show(alone[0])} + {show(alone[1])}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from .question import Mistake, Part, Program, Question, bank, leaf, show
+from .question import Mistake, Part, Program, Question, leaf, show
 
 
 def path(rng: random.Random, level: int) -> Question:
@@ -28,17 +28,18 @@ def path(rng: random.Random, level: int) -> Question:
     )
     full = Program(leaf("x", x), f"y = {whole}", "y.backward()")["x.grad"]
     truth = program["x.grad"]
-    tool = "item()" if "item" in cut else "detach"
-    wrong = [Mistake(full, f"That is the gradient without `{tool}`. What it cuts off is a constant: nothing flows through it.", "M17" if tool == "item()" else "M16")]  # fmt: skip
+    tool = " and ".join(one for one in ("item()", "detach") if one in cut)
+    tools = f"`{tool}`".replace(" and ", "` and `")
+    wrong = [Mistake(full, f"That is the gradient without {tools}. What is cut off is a constant: nothing flows through it.", "M17" if tool.startswith("item") else "M16")]  # fmt: skip
     if nothing:
         wrong.append(
             Mistake(0, "No way leads from `y` to `x`, so there is no gradient: None, and not zero.", "M11")
         )
-        why = "The only way to `x` is cut."
+        why = "Every way to `x` is cut."
     else:
         wrong += [
-            bank("07.1", "detach and item() cut one value off", 0),
-            Mistake(None, f"`{tool}` cuts one value off, not the whole line. One way to `x` is left open.", "M16"),
+            Mistake(0, f"{tools} cuts one value off, not the whole line: the rest still moves with `x`.", "M16"),
+            Mistake(None, f"{tools} cuts one value off, not the whole line. A way to `x` is left open.", "M16"),
             Mistake(program["y"], "That is the value of `y`, not the gradient."),
         ]  # fmt: skip
         why = f"What is cut off counts as a number. The rest gives {show(truth)}."
@@ -68,7 +69,7 @@ def switch(rng: random.Random, level: int) -> Question:
         "no_grad": ("Nothing was recorded when `y` was made, so backward has nowhere to start.", "Nothing was recorded when `y` was made, so backward has nowhere to start."),
         "before": ("`state` was made while recording was off. No way leads to `p`.", "`q` is used while recording is on, and gets its gradient."),
         "frozen p": ("`p` is frozen: it requires no gradient.", "`q` is not frozen, and gets its gradient."),
-        "late": ("The way to `p` is open.", "The flag came off after the product was recorded. This graph does not forget `q`."),
+        "late": ("The way to `p` is open.", "The product still sends to `q`. But `q` requires no gradient when the message comes, so it takes nothing."),
     }[way]  # fmt: skip
     parts = []
     for name, number, why in (("p", to_p, said[0]), ("q", to_q, said[1])):

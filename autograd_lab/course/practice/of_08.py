@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from .question import Mistake, Part, Program, Question, bank, show
+from .question import Mistake, Part, Program, Question, bank, show, times
 
 
 def shape(rng: random.Random, level: int) -> Question:
@@ -108,9 +108,10 @@ def picked(rng: random.Random, level: int) -> Question:
         "(v * v).sum().backward()" if weigh else "v.sum().backward()" if k == 1 else f"(v * {k}).sum().backward()",
     )  # fmt: skip
     truth = program["u.grad.tolist()"]
+    twice = max(index, key=index.count)
     one = [value / max(index.count(i), 1) for i, value in enumerate(truth)]
     wrong = [
-        Mistake(one, "A number that is picked twice gets two messages. They are added.", "M07"),
+        Mistake(one, f"`u[{twice}]` is picked {times(index.count(twice))} and gets as many messages. They are added.", "M07"),
         Mistake([v for v in truth if v], "The gradient has the shape of `u`. What was not picked gets a 0.", "M18"),
         Mistake([value if value else None for value in truth], "`u` is one tensor, with one gradient. What was not picked has a 0 in it, and not None.", "M11"),
     ]  # fmt: skip

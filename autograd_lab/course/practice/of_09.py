@@ -20,7 +20,8 @@ def rows(rng: random.Random, level: int) -> Question:
         f"M = torch.tensor({matrix})",
         f"x = torch.tensor({[1.0] * n}, requires_grad=True)",
         "y = M @ x",
-        f"y.backward(torch.tensor({v}))",
+        f"v = torch.tensor({v})",
+        "y.backward(v)",
     )
     truth = program["x.grad"]
     wrong = [
@@ -66,7 +67,7 @@ def products(rng: random.Random, level: int) -> Question:
     def back(weights: list[float]) -> list[float]:
         return list(Program(*lines, f"y.backward(torch.tensor({weights}))")["x.grad.tolist()"])
 
-    program = Program(*lines, f"y.backward(torch.tensor({v}))")
+    program = Program(*lines, f"v = torch.tensor({v})", "y.backward(v)")
     truth = program["x.grad.tolist()"]
     one, two = back([v[0], 0.0]), back([0.0, v[1]])
     wrong = [

@@ -25,7 +25,11 @@ def write(rng: random.Random, level: int) -> Question:
     turned = Program(leaf("x", x), f"y = {y}", *lines[::-1], "z.backward()").outcome("x.grad")
     truth = program.outcome("x.grad")
     if truth == "error":
-        why = "The node of `z` has saved `y`, and the write changes it. Backward notices, and refuses."
+        why = (
+            "The node of the product has saved `y`, and the write changes it. Backward notices, and refuses."
+            if "**" not in z
+            else "The node of the square has saved `y`, and the write changes it. Backward notices, and refuses."
+        )
         wrong = [
             Mistake(without, "That is the gradient with the old `y`. But the memory now holds the new one: backward notices, and refuses.", "M23"),
             Mistake(turned, "That is the gradient with the new `y`. Backward does not take it: what was saved has changed, and it refuses.", "M23"),
@@ -33,7 +37,7 @@ def write(rng: random.Random, level: int) -> Question:
     elif early:
         why = f"The write comes before `z` is computed. It is recorded as an operation like others: {show(truth)}."
         wrong = [
-            Mistake("error", "The write comes before `z` is computed. What is saved is the new `y`, and nobody changes it.", "M22"),
+            Mistake("error", "The write comes before `z` is computed. What is saved after it stays as it is.", "M22"),
             Mistake(without, "The write is recorded as well: `z` sees the new `y`."),
         ]  # fmt: skip
     else:
@@ -69,7 +73,7 @@ def silent(rng: random.Random, level: int) -> Question:
             Mistake(fresh, "`detach()` shares the counter with `x`, unlike `.data`. Backward notices the write.", "M23"),
         ]  # fmt: skip
     else:
-        why = "`.data` has a counter of its own, so nobody sees the write: the product works with the new number where it has saved `x` itself."
+        why = "`.data` has a counter of its own, so nobody sees the write: a rule works with the new number where its node has saved `x` itself."
         wrong = [
             bank("10.2", "x.data has a counter of its own", "error"),
             Mistake(old, f"That is the gradient at {x}, where `y` was computed. The memory that was saved now holds {new}.", "M23"),

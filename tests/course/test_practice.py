@@ -116,7 +116,13 @@ def test_sentences_speak_of_what_is_in_the_program():
         for one in questions(*case):
             asked = "\n".join([one.program.code, one.ask, *(part.label for part in one.parts)])
             nodes = one.program.trace.nodes
-            names = {*re.findall(r"[^\W\d]\w*", asked), *(node["name"] for node in nodes), "None", "error", "backward"}
+            names = {
+                *re.findall(r"[^\W\d]\w*", asked),
+                *(node["name"] for node in nodes),
+                "None",
+                "error",
+                "backward",
+            }
             saves = any(node["saved"] for node in nodes)
             for say in [text for part in one.parts for text in (part.why, *(m.says for m in part.mistakes))]:
                 if any(elsewhere in say for elsewhere in CONTRASTS):
@@ -336,6 +342,22 @@ def test_the_same_seed_and_answers_give_the_same_questions():
     assert texts(7, answers)[:3] == texts(7, [True, True, True, True, False])[:3]
     assert len(set(texts(7, [True] * 40))) == 41
     assert len({lab.practice("05").seed for _ in range(6)}) > 1
+
+
+def test_a_question_comes_once_as_long_as_there_are_others():
+    """Also at the first levels, where a kind has a dozen questions, and in the pack of a page."""
+
+    def check(number):
+        p = lab.practice(number, seed=5)
+        asked = []
+        for _ in range(24):
+            asked.append((p.question.program.code, p.question.ask))
+            p.note(len(asked) % 2 == 0)  # it stays at level 1
+        assert len(set(asked)) == len(asked)
+        on_page = [(one.program.code, one.ask) for level in pack.packed(p) for one in level]
+        assert len(set(on_page)) == len(on_page) == 6 * len(LEVELS)
+
+    each(NOTEBOOKS, check)
 
 
 def test_every_kind_has_its_turn():

@@ -1,4 +1,4 @@
-"""Questions for a page without a kernel: some of each level, each as the seed gives it."""
+"""Questions for a page without a kernel: some of each level, each another one."""
 
 from __future__ import annotations
 
@@ -11,4 +11,5 @@ EACH = 6
 
 def packed(practice: Practice) -> list[list[Question]]:
     """The questions for the page of a call of `lab.practice`, by level."""
-    return [[ask(practice.number, practice.seed, n, level) for n in range(EACH)] for level in LEVELS]
+    seen: set[str] = set()
+    return [[ask(practice.number, practice.seed, n, level, seen) for n in range(EACH)] for level in LEVELS]

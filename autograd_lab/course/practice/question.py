@@ -170,6 +170,11 @@ class Question:
             if not all(map(_friendly, _numbers(part.truth))):
                 raise RedrawError(f"{part.truth} is hard to compute on paper")
 
+    @property
+    def key(self) -> str:
+        """What two questions have in common that are the same."""
+        return f"{self.program.code}\n{self.ask}"
+
     @cached_property
     def asked(self) -> list[foreseen.Part]:
         """Its parts in the form of `lab.reveal`."""

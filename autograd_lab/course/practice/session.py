@@ -15,6 +15,8 @@ NOTEBOOKS = ("00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "
 UP = 2
 """So many right answers in a row at a level lead to the next one; a wrong one leads back. assets/practice.js does the same."""
 MOST_SEED = 10_000
+MOST_AGAIN = 20
+"""So often a question is drawn anew that was asked before."""
 
 
 def kinds(number: str) -> list[Kind]:
@@ -27,11 +29,17 @@ def kinds(number: str) -> list[Kind]:
     return list(importlib.import_module(f".of_{number}", __package__).KINDS)
 
 
-def ask(number: str, seed: int, n: int, level: int) -> Question:
-    """Question `n` (from 0) of a notebook: always the same for a seed and a level."""
+def ask(number: str, seed: int, n: int, level: int, seen: set[str] | None = None) -> Question:
+    """Question `n` (from 0) of a notebook: always the same for a seed, a level, and what was `seen` before, to which it is added."""
     known = kinds(number)
     kind = known[(random.Random(f"{number} {seed}").randrange(len(known)) + n) % len(known)]
-    return draw(kind, f"{number} {seed} {n} {level}", level)
+    seen = set() if seen is None else seen
+    for again in range(MOST_AGAIN):
+        question = draw(kind, f"{number} {seed} {n} {level}" + f" {again}" * bool(again), level)
+        if question.key not in seen:
+            break
+    seen.add(question.key)
+    return question
 
 
 def following(level: int, run: int, right: bool) -> tuple[int, int]:
@@ -68,6 +76,7 @@ class Practice:
         self.level, self.run, self.streak, self.n = LEVELS[0], 0, 0, 0
         self.right = 0
         """How many answers were right, of `n`."""
+        self._seen: set[str] = set()
         self._question: Question | None = None
         self._before: Question | None = None
         self._card: Any = None
@@ -76,7 +85,7 @@ class Practice:
     def question(self) -> Question:
         """The question that waits for an answer."""
         if self._question is None:
-            self._question = ask(self.number, self.seed, self.n, self.level)
+            self._question = ask(self.number, self.seed, self.n, self.level, self._seen)
         return self._question
 
     def answer(self, *said: Any) -> Verdict:

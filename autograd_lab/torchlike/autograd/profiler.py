@@ -21,12 +21,23 @@ from .variable import Variable
 from .watch import Both, Watch
 
 NAMES = {
+    "grid_sampler2d": "grid_sampler_2d",
+    "grid_sampler2d_backward": "grid_sampler_2d_backward",
+    "grid_sampler3d": "grid_sampler_3d",
+    "grid_sampler3d_backward": "grid_sampler_3d_backward",
+    "linalg_det": "_linalg_det",
     "log_softmax": "_log_softmax",
     "nll_loss": "nll_loss_forward",
+    "reshape_alias": "_reshape_alias",
     "softmax": "_softmax",
+    "to_copy": "_to_copy",
     "unsafe_view": "_unsafe_view",
 }
 """What PyTorch calls an operation, where our rule has another name."""
+PRIVATE = re.compile(r"upsample_\w+_aa(_backward)?$|upsample_nearest_exact|adaptive_avg_pool[23]d_backward")
+"""Other operations whose names begin with an underscore in PyTorch."""
+OPERANDS = {"log_sigmoid_forward": 1}
+"""So many of its inputs a call has, where the rest is computed inside; a rule of which that is so in general tells by `extras`."""
 
 _OPEN = []  # the watchers of the profiles that are running
 
@@ -180,7 +191,29 @@ def _share(part, whole):
 
 
 def _snake_case(name):
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    joined = re.sub(r"(?<=\d)(D|Col|Im)", lambda word: word[0].lower(), name)  # 2D is 2d, Im2Col is im2col
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", joined).lower()
+
+
+def _called(rule, args=()):
+    """PyTorch's name of the operation of a rule; of a rule that differentiates another one it is that of its backward."""
+    if isinstance(rule, str):
+        op = rule
+    elif args and hasattr(rule, "which"):  # one rule for all that have no derivative
+        op = rule.which(args)
+    else:
+        op = rule.op or _snake_case(re.sub(r"Backward\d*(?=_|$)", "", rule.__name__))
+    return NAMES.get(op, f"_{op}" if PRIVATE.match(op) else op)
+
+
+def _given(rule, inputs):
+    """The tensors that a call has, without lists of them and what is computed inside."""
+    if "tensors" in getattr(rule, "inputs", ()):
+        return ()
+    if getattr(rule, "saves_rest", False):  # a tensor and its list of indices
+        return inputs[:1]
+    extras = getattr(rule, "extras", 0)
+    return inputs[: OPERANDS.get(getattr(rule, "op", None), len(inputs) - extras)]
 
 
 class _Watcher(Watch):
@@ -238,12 +271,11 @@ class _Watcher(Watch):
         if node is not None and node.kind == "function":
             self._operation(type(node).__name__.removesuffix("Backward"), inputs, node, library="")
             return
-        op = rule if isinstance(rule, str) else rule.op or _snake_case(rule.__name__.partition("Backward")[0])
-        in_a_list = "tensors" in getattr(rule, "inputs", ())
-        self._operation(NAMES.get(op, op), () if in_a_list else inputs, node)
+        self._operation(_called(rule, args), _given(rule, inputs), node)
 
     def written(self, rule, inputs, target, node, name, args=()):
-        self._operation(name, inputs, node)
+        if name.endswith("_"):  # others are no operations: a step of an optimizer, "data ="
+            self._operation(name, _given(rule, inputs), node)
 
     def detached(self, source, out, how):
         if how == "detach":

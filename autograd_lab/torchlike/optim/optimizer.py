@@ -130,6 +130,13 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Clear all gradients, or fill them with zeros."""
+        if WATCHERS:
+            with _in_profiles(self, "zero_grad"):
+                self._clear(set_to_none)
+        else:
+            self._clear(set_to_none)
+
+    def _clear(self, set_to_none):
         for group in self.param_groups:
             for p in group["params"]:
                 meta = p._meta
@@ -330,11 +337,25 @@ def register_optimizer_step_post_hook(hook):
     return add_hook(GLOBAL_STEP_POST_HOOKS, hook)
 
 
+def _in_profiles(optimizer, method):
+    """A context manager: what profiles list as one event."""
+    from ..autograd.profiler import record_function
+
+    name = type(optimizer).__name__
+    return record_function(f"Optimizer.{method}#{name}.{method}")
+
+
 def _with_hooks(step):
-    """`step` with the user's hooks around it."""
+    """`step` with the user's hooks around it, as one event of profiles."""
 
     @wraps(step)
     def call(self, *args, **kwargs):
+        if not WATCHERS:
+            return hooked(self, *args, **kwargs)
+        with _in_profiles(self, "step"):
+            return hooked(self, *args, **kwargs)
+
+    def hooked(self, *args, **kwargs):
         before = self.__dict__.get("_optimizer_step_pre_hooks")
         if before is None:  # a wrapper of another optimizer that has not called __init__
             return step(self, *args, **kwargs)

@@ -28,9 +28,9 @@ def recorded(events):
     for e in events:
         if e.name.startswith("aten::"):
             inner = [c for c in e.cpu_children if c.sequence_nr == e.sequence_nr and c.name.startswith("aten::")]
-            if e.sequence_nr < 0 or inner or e.name == "aten::to":  # which changes nothing
+            if e.sequence_nr < 0 or inner or e.name in ("aten::to", "aten::_has_compatible_shallow_copy_type"):  # which change nothing
                 continue
-        elif e.name == "detach":  # inside aten::detach, of PyTorch's accumulator
+        elif e.name in ("detach", "detach_"):  # inside aten::detach, of PyTorch's accumulator; and of what an optimizer makes
             continue
         inside = e.cpu_parent
         while inside is not None and inside.name.startswith("aten::"):
@@ -59,6 +59,13 @@ BODIES = {
     "a graph of the pass": "x = torch.ones(2, 3, requires_grad=True)\nwith p:\n    g, = torch.autograd.grad((x * x).mean(0).sum(), x, create_graph=True)\n    (g * g).sum().backward()",
     "a graph of what was expanded": "x = torch.ones(1, 3, requires_grad=True)\nwith p:\n    z = x.expand(2, 3)\n    g, = torch.autograd.grad((z * z * z).sum(), x, create_graph=True)\n    (g * g).sum().backward()",
     "a graph of what was joined": "x, y = torch.ones(2, 3, requires_grad=True), torch.ones(1, 3, requires_grad=True)\nwith p:\n    z = torch.cat([x, y])\n    g, h = torch.autograd.grad((z * z).sum(), [x, y], create_graph=True)\n    (g.sum() + h.sum()).backward()",
+    "optimizers": "w, v = torch.ones(3, requires_grad=True), torch.ones(2, requires_grad=True)\nw.grad, v.grad = torch.ones(3), torch.ones(2)\nsgd, adam = torch.optim.SGD([w], lr=0.1), torch.optim.AdamW([v])\nwith p:\n    with record_function('update'):\n        sgd.step()\n    adam.step()\n    sgd.zero_grad()\n    adam.zero_grad()",
+    "a training step": "w = torch.ones(3, requires_grad=True)\nsgd = torch.optim.SGD([w], lr=0.1)\ndef closure():\n    sgd.zero_grad()\n    loss = (w * w).sum()\n    loss.backward()\n    return loss\nwith p:\n    sgd.step(closure)",
+    "lists of indices": "x = torch.ones(3, 3, requires_grad=True)\ni, j, m = torch.tensor([0, 2]), torch.tensor([1, 1]), torch.ones(3, 3) > 0\nwith p:\n    (x[i].sum() + x[i, j].sum() + x[m].sum()).backward()",
+    "what is computed inside": "x, w, b = torch.ones(3, 4, requires_grad=True), torch.ones(4, requires_grad=True), torch.zeros(4, requires_grad=True)\nwith p:\n    a = F.layer_norm(x, (4,), w, b) + F.batch_norm(x, torch.zeros(4), torch.ones(4), w, b, training=True) + F.group_norm(x, 2) + F.logsigmoid(x)\n    (a.sum() + F.max_pool2d(x[None], 2).sum()).backward()",
+    "names with digits": "x = torch.ones(1, 1, 4, 4, requires_grad=True)\nwith p:\n    (F.interpolate(x, scale_factor=2).sum() + F.unfold(x, 2).sum() + F.avg_pool2d(x, 2).sum() + F.pad(x, (1, 1, 1, 1), mode='reflect').sum()).backward()",
+    "names of PyTorch's own": "x = torch.eye(3, requires_grad=True)\nwith p:\n    y = x // 2\n    (x.double().sum() + torch.linalg.det(x)).backward()",
+    "memory of another": "w = torch.ones(3, requires_grad=True)\nzeros = torch.zeros(3)\nwith p:\n    w.data = zeros\n    (w * w).sum().backward()",
     "a Function": "class Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, a):\n        return a * 2\n    @staticmethod\n    def backward(ctx, g):\n        return g * 2\nx = torch.ones(3, requires_grad=True)\nwith p:\n    Double.apply(x).sum().backward()",
 }
 END = """

@@ -113,7 +113,7 @@ def six_nodes(m=6, a=2, b=5):
                 score=2.5,
             ),
             wrong_answer(
-                but(5, m // 2),
+                but(5, m / 2),
                 "",
                 "max halves the message only if both operands are equal. Here b is larger and takes all of it.",
                 score=2.5,

@@ -127,7 +127,7 @@ def bias(a=1, b=2, c=3, d=4, e=5, f=10):
     left, right = a + c + e, b + d + f
 
     def mean(total, count):
-        return total / count if total % count else total // count
+        return total / count
 
     return varied(
         answer=[left, right, left + right],

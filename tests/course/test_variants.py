@@ -1,5 +1,6 @@
 """Items with other numbers for every student: each seed gives a question whose answers all differ, and today's numbers are none of them."""
 
+import ast
 import json
 import re
 import subprocess
@@ -42,6 +43,19 @@ def test_no_two_answers_agree_and_each_is_known():
             assert len(made.hints) == 3
 
     each(VARYING.values(), check)
+
+
+def test_what_a_mistake_gives_is_not_rounded():
+    """Half of an odd number is no whole one: who halves it would not be told so."""
+    for item in VARYING.values():
+        for node in ast.walk(ast.parse(item.variant)):
+            assert not isinstance(node, ast.FloorDiv), item.id
+            assert not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("round", "int")), item.id
+    item = VARYING["03.1"]
+    for seed in range(40):
+        one = variants.of(item, seed)
+        halved = [*one.expected[:4], one.expected[0] / 2, one.expected[5]]
+        assert items.judge(one, halved).says.startswith("max halves the message only"), halved
 
 
 def test_without_a_seed_all_is_as_the_course_has_it():

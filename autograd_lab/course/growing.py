@@ -16,6 +16,7 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -132,6 +133,53 @@ def runs_the_courses(name: str, work: Callable[[], object]) -> bool:
     finally:
         sys.setprofile(before)
     return any(code.co_name == name and code.co_filename == own_engine.__file__ for code in codes)
+
+
+# -- when a piece fails the next one -------------------------------------------------------------------------
+
+
+def at_fault(answer: Any, passes: Callable[[], bool]) -> str:
+    """Which of the student's earlier pieces an answer fails with, as a sentence; "" if it fails with the course's as well.
+
+    passes   judges the answer anew, while the course's pieces stand in the place of the student's
+    """
+    space = getattr(answer, "__globals__", None)
+    mine = (
+        [] if space is None else [step for step, name in FUNCTIONS.items() if any(_of_a_student(space, name))]
+    )
+    for steps in (*([step] for step in mine), mine):
+        with _as_the_courses(space or {}, [FUNCTIONS[step] for step in steps]):
+            passed = bool(steps) and passes()
+        if passed:
+            names = " and ".join(f"`{FUNCTIONS[step]}`" for step in steps)
+            places = " and ".join(ITEMS[step] for step in steps)
+            return (
+                f"With the course's {names} it passes, and grading has that. Your own, from {places}, passed the check there, but "
+                "does something else here: look at it once more."
+            )
+    return ""
+
+
+def _of_a_student(space: dict[str, Any], name: str) -> Iterator[tuple[Any, str]]:
+    """Where a student's function `name` stands: (the names of a module or what an engine holds, the name there)."""
+    file = f"<your {name}>"
+    for held in (space, *(vars(x) for x in space.values() if isinstance(x, Engine))):
+        for key, x in held.items():
+            if isinstance(x, FunctionType) and x.__name__ == name and x.__code__.co_filename == file:
+                yield held, key
+
+
+@contextmanager
+def _as_the_courses(space: dict[str, Any], names: list[str]) -> Iterator[None]:
+    """Inside, the course's functions stand in the place of the student's."""
+    places = [(held, key, name, held[key]) for name in names for held, key in _of_a_student(space, name)]
+    try:
+        for held, key, name, _ in places:
+            held[key] = getattr(own_engine, name)
+        yield
+    finally:
+        for held, key, _, function in places:
+            held[key] = function
 
 
 # -- keeping ----------------------------------------------------------------------------------------------

@@ -140,6 +140,58 @@ def test_a_piece_that_has_passed_goes_on_to_the_next_exercise(folder, monkeypatc
     )
 
 
+DELIVER_TOO_MUCH = """def deliver(node, g, deps, buffers, ready):
+    if node is not None:
+        buffers[node] = buffers.get(node, 0) + g
+        if node.variable is not None:
+            node.variable.grad = buffers[node]  # already here
+        deps[node] -= 1
+        if deps[node] == 0:
+            ready.append(node)
+"""
+BACKWARD = """def backward(root):
+    deps, buffers, ready = {0}count(root), {{}}, []
+    {0}deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = {0}pop(ready)
+        g, leaf = buffers.pop(node), node.variable
+        if leaf is not None:
+            leaf.grad = g if leaf.grad is None else leaf.grad {1} g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                {0}deliver(edge, message, deps, buffers, ready)
+"""
+
+
+def backward_with(engine, prefix="", sign="+"):
+    """The last piece, which calls the others by their names or as attributes of the engine."""
+    function = cell(BACKWARD.format(prefix, sign), "backward")
+    names = (
+        {"engine": engine}
+        if prefix
+        else {name: getattr(engine, name) for name in ("count", "pop", "deliver")}
+    )
+    function.__globals__.update(names)
+    return function
+
+
+@pytest.mark.parametrize("prefix", ["", "engine."])
+def test_a_piece_that_has_passed_and_fails_the_next_is_named(folder, prefix):
+    """A check sees a part of what a piece does; the rest comes out where it is used. The right answer to the next exercise stays wrong here."""
+    assert lab.check("05.4", cell(DELIVER_TOO_MUCH, "deliver")).passed
+    assert lab.check("04.5", cell(POP, "pop")).passed
+    engine = lab.engine_so_far("accumulate")
+    assert "# deliver: yours" in repr(engine)
+    function = backward_with(engine, prefix)
+    found = lab.check("06.5", function)
+    assert found.state == "wrong"
+    assert repr(found).splitlines()[1].strip().startswith("With the course's `deliver` it passes")
+    assert "from 05.4" in repr(found)
+    held = engine.deliver if prefix else function.__globals__["deliver"]
+    assert held.__code__.co_filename == "<your deliver>", "it is put back"
+    assert "With the course's" not in repr(lab.check("06.5", backward_with(engine, prefix, "-")))
+
+
 def test_what_has_not_passed_is_not_kept(folder, monkeypatch):
     lab.check("04.5", cell("def pop(ready):\n    return ready.pop()\n", "pop"))
     lab.check("04.4", cell("def backward(root):\n    root.grad = 1.0\n", "backward"))

@@ -50,7 +50,11 @@ def test_what_a_mistake_gives_is_not_rounded():
     for item in VARYING.values():
         for node in ast.walk(ast.parse(item.variant)):
             assert not isinstance(node, ast.FloorDiv), item.id
-            assert not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("round", "int")), item.id
+            assert not (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("round", "int")
+            ), item.id
     item = VARYING["03.1"]
     for seed in range(40):
         one = variants.of(item, seed)

@@ -6,13 +6,13 @@ nodes    [node, bytes, bytes of the program's own tensors, the step from which i
 
 from __future__ import annotations
 
-from autograd_lab.tracing.cost import cost
+from autograd_lab.tracing.cost import Cost, cost
 from autograd_lab.tracing.trace import Record, Trace
 
 
-def costs(trace: Trace) -> Record:
-    """The two lists."""
-    found = cost(trace)
+def costs(trace: Trace, seen: Cost | None = None) -> Record:
+    """The two lists; `seen` is the cost if it is known already."""
+    found = seen or cost(trace)
     pairs = list(zip(found.held, found.leaves, strict=True))
     curve = [[k, *pair] for k, pair in enumerate(pairs) if not k or pair != pairs[k - 1]]
     nodes = [

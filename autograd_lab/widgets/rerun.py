@@ -159,12 +159,17 @@ class Rerun(traitlets.HasTraits):
     @traitlets.observe("_measure")
     def _on_measure(self, change: Record) -> None:
         """The button "Measure times" was pressed."""
+        from autograd_lab.tracing.cost import cost
         from autograd_lab.tracing.timing import timed
+
+        from .costs import costs
 
         answer: Record = {"n": change["new"]}
         try:
             found = timed(self.trace, self._need_run().unrecorded)
             answer["times"] = [[n, *pair] for n, pair in found.items()]
+            if (seen := cost(self.trace, self._need_run().unrecorded)).followed:
+                answer["cost"] = costs(self.trace, seen)
         except (ValueError, RuntimeError) as error:
             answer["error"] = str(error)
         except Exception as error:  # whatever the user's function raises is shown beside the button

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -164,6 +165,42 @@ def test_times_are_measured_on_request_alone(bare):
     assert page.evaluate(
         "[...document.querySelectorAll('.agl-bar-takes')].some((e) => e.getAttribute('width') > 0)"
     )
+
+
+def test_the_runs_for_the_times_also_show_when_the_program_lets_go(bare):
+    """A loss that a loop binds again: its curve goes to the end at first, and then it is that of lab.cost(fn)."""
+
+    def rebound(x, *weights):
+        for w in weights:
+            loss = torch.tanh(x @ w).exp().mean()
+        return loss
+
+    given = inputs()
+    stepper, cost = lab.step(rebound, *given), lab.cost(rebound, *given)
+    page = opened(bare(size=(1440, 900)).show(stepper))
+    page.get_by_role("button", name="Last").click()
+    says, curve = page.locator(".agl-cost p"), page.locator(".agl-cost-curve")
+    held = lab.cost(stepper.trace).held
+    assert held[-1] > cost.held[-1] == 0
+    expect(says).to_contain_text(
+        f"Saved values hold {size(held[-1])} at step {len(held) - 1}. Most: {size(max(held))}"
+    )
+    expect(page.locator(".agl-cost > small")).to_contain_text(DROPPED)
+    page.get_by_role("button", name="Measure times").click()
+    stepper._measure = page.evaluate("data._measure")
+    page.evaluate(
+        f"data._measured = {json.dumps(stepper._measured)}; heard['change:_measured'].forEach((f) => f())"
+    )
+    expect(says).to_contain_text(
+        f"Saved values hold 0 bytes at step {len(held) - 1}. Most: {size(cost.peak)}, at step {cost.peak_at}."
+    )
+    expect(page.locator(".agl-cost > small")).not_to_contain_text(DROPPED)
+    expect(curve).to_have_count(1)
+    expect(curve).to_have_attribute("aria-label", re.compile(r"; 0 bytes at the end$"))
+    until = page.locator(".agl-cost tbody td:nth-of-type(5)").all_inner_texts()
+    assert {x for x in until if x != "\u2013"} == {str(one.until) for one in cost.nodes}
+    curve.click(position={"x": 2, "y": 20})
+    expect(page.locator(".agl-count")).to_have_text(f"0 / {len(stepper.trace)}")
 
 
 @pytest.mark.parametrize(

@@ -17,39 +17,47 @@ export function heldAt(curve, k) {
   return curve[low].slice(1);
 }
 
-const DROPPED = "What no backward pass has freed counts to the end, even if the program lets go of it before."; // as in tracing/cost.py
+const DROPPED = " What no backward pass has freed counts to the end, even if the program lets go of it before."; // as in tracing/cost.py
 
 export class Cost {
   constructor(stage) {
     this.stage = stage;
     this.film = stage.film;
     this.model = stage.model;
-    const { curve, nodes } = this.film.cost, steps = Math.max(this.film.steps, 1);
-    this.most = Math.max(...curve.map(([, held]) => held));
-    this.peak = curve.find(([, held]) => held === this.most)[0];
-    this.of = new Map(nodes.map((one) => [one[0], one]));
-    this.largest = Math.max(1, ...nodes.map(([, held]) => held));
     this.order = [2, -1]; // column, and whether the largest comes first
-    this.x = (k) => COST_EDGE + ((COST_WIDE - 2 * COST_EDGE) * k) / steps;
-    const y = (held) => COST_HIGH - COST_EDGE - ((COST_HIGH - 2 * COST_EDGE) * held) / Math.max(this.most, 1);
-    const line = `${curve.map(([k, held], i) => `${i ? `H${this.x(k).toFixed(1)}V` : `M${COST_EDGE} `}${y(held).toFixed(1)}`).join("")}H${COST_WIDE - COST_EDGE}`;
-    const passes = [];
-    for (let i = 0; i < this.film.phase.length; i += 3) if (this.film.phase[i + 1] === "backward") passes.push(this.film.phase[i]);
     this.mark = s("path", { class: "agl-cost-now" });
-    const picture = s("svg", { viewBox: `0 0 ${COST_WIDE} ${COST_HIGH}`, preserveAspectRatio: "none", role: "img", class: "agl-cost-curve",
-      "aria-label": `Bytes held by saved values over ${this.film.steps} steps: most, ${bytes(this.most)}, at step ${this.peak}; ${bytes(curve.at(-1)[1])} at the end`,
-      onclick: (e) => this.jump(e, picture, steps) },
-    s("path", { class: "agl-cost-area", d: `${line}V${y(0)}H${COST_EDGE}z` }), s("path", { class: "agl-cost-pass", d: passes.map((k) => `M${this.x(k).toFixed(1)} 0V${COST_HIGH}`).join("") }), s("path", { class: "agl-cost-line", d: line }), this.mark);
+    this.draw(this.film.cost, DROPPED);
     this.says = h("p", {});
     this.top = button("Go to the peak", ["Go to the peak"], () => stage.go(this.peak));
     this.measure = button("Measure times", ["Measure times"], () => this.ask());
     this.message = h("span", { "aria-live": "polite" });
     this.table = h("table", { "aria-label": "What each node holds" });
-    this.root = h("div", focusable({ class: "agl-cost", hidden: "", tabindex: "0", role: "region", "aria-label": "Cost" }), this.says, picture,
-      h("small", {}, `Click on the curve to go there. A dotted line: a backward pass begins.${curve.at(-1)[1] ? ` ${DROPPED}` : ""}`), h("div", { class: "agl-cost-do" }, this.top, this.measure, this.message), this.table);
+    this.root = h("div", focusable({ class: "agl-cost", hidden: "", tabindex: "0", role: "region", "aria-label": "Cost" }), this.says, ...this.drawn, h("div", { class: "agl-cost-do" }, this.top, this.measure, this.message), this.table);
     this.onmeasured = () => this.measured();
     this.model.on("change:_measured", this.onmeasured);
     this.look();
+  }
+
+  /** Draw the curve; `dropped` is said below it where something is held at the end. */
+  draw({ curve, nodes }, dropped) {
+    const steps = Math.max(this.film.steps, 1);
+    this.curve = curve;
+    this.most = Math.max(...curve.map(([, held]) => held));
+    this.peak = curve.find(([, held]) => held === this.most)[0];
+    this.of = new Map(nodes.map((one) => [one[0], one]));
+    this.largest = Math.max(1, ...nodes.map(([, held]) => held));
+    this.x = (k) => COST_EDGE + ((COST_WIDE - 2 * COST_EDGE) * k) / steps;
+    const y = (held) => COST_HIGH - COST_EDGE - ((COST_HIGH - 2 * COST_EDGE) * held) / Math.max(this.most, 1);
+    const line = `${curve.map(([k, held], i) => `${i ? `H${this.x(k).toFixed(1)}V` : `M${COST_EDGE} `}${y(held).toFixed(1)}`).join("")}H${COST_WIDE - COST_EDGE}`;
+    const passes = [];
+    for (let i = 0; i < this.film.phase.length; i += 3) if (this.film.phase[i + 1] === "backward") passes.push(this.film.phase[i]);
+    const picture = s("svg", { viewBox: `0 0 ${COST_WIDE} ${COST_HIGH}`, preserveAspectRatio: "none", role: "img", class: "agl-cost-curve",
+      "aria-label": `Bytes held by saved values over ${this.film.steps} steps: most, ${bytes(this.most)}, at step ${this.peak}; ${bytes(curve.at(-1)[1])} at the end`,
+      onclick: (e) => this.jump(e, picture, steps) },
+    s("path", { class: "agl-cost-area", d: `${line}V${y(0)}H${COST_EDGE}z` }), s("path", { class: "agl-cost-pass", d: passes.map((k) => `M${this.x(k).toFixed(1)} 0V${COST_HIGH}`).join("") }), s("path", { class: "agl-cost-line", d: line }), this.mark);
+    const drawn = [picture, h("small", {}, `Click on the curve to go there. A dotted line: a backward pass begins.${curve.at(-1)[1] ? dropped : ""}`)];
+    this.drawn?.forEach((old, i) => old.replaceWith(drawn[i]));
+    this.drawn = drawn;
   }
 
   get active() { return !this.root.hidden; }
@@ -71,9 +79,10 @@ export class Cost {
   }
 
   measured() {
-    const { n, error, times } = this.model.get("_measured") ?? {};
+    const { n, error, times, cost } = this.model.get("_measured") ?? {};
     if (n !== this.waiting) return;
     this.message.textContent = error ?? "Measured in runs of their own, which are not recorded.";
+    if (cost) this.draw(cost, "");
     if (!times) return;
     this.times = new Map(times.map(([node, ...pair]) => [node, pair]));
     this.longest = Math.max(...times.map(([, a, b]) => a + b));
@@ -125,7 +134,7 @@ export class Cost {
   show() {
     if (!this.active) return;
     if (!this.rows) return this.fill();
-    const { k } = this.stage, [held, own] = heldAt(this.film.cost.curve, k);
+    const { k } = this.stage, [held, own] = heldAt(this.curve, k);
     this.mark.setAttribute("d", `M${this.x(k).toFixed(1)} 0V${COST_HIGH}`);
     this.says.replaceChildren("Saved values hold ", h("b", {}, bytes(held)), ` at step ${k}. Most: ${bytes(this.most)}, at step ${this.peak}.${own ? ` Besides, ${bytes(own)} of parameters and data, which live anyway.` : ""}`);
     for (const [row, [n]] of this.rows) row.setAttribute("data-on", this.holds(n, k) ? "1" : "0");

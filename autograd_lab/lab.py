@@ -125,7 +125,7 @@ def cost(what: Any, *inputs: Any) -> Any:
     Returns a `Cost`. Its text says what is held at the peak, at which step and line, and lists the nodes, the largest first; `held`
     has the bytes at every step. Of a function, `.times()` measures how long each node takes, in runs that are not recorded. A graph
     that your program lets go of without a backward pass counts to the end in a trace, which does not see that; a function runs once more
-    if something is left, unrecorded, to see when it goes. What a Function keeps as an attribute of `ctx` is not saved, and not counted.
+    if something is left, unrecorded, to see when it goes (not if it trains, or writes into other tensors than its own). What a Function keeps as an attribute of `ctx` is not saved, and not counted.
     Raises TypeError for anything else.
     """
     from .tracing.cost import cost

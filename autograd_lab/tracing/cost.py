@@ -175,10 +175,11 @@ def size(n: float) -> str:
 def cost(trace: Trace, go: Callable[[], object] | None = None) -> Cost:
     """The cost of a trace, in one run through its events.
 
-    go   runs its program again, to measure times; and, if something is held to the end, to see what the program lets go of before
+    go   runs its program again, to measure times; and, if something is held to the end, to see what the program lets go of before:
+         not if it writes into what it did not make, as a step of an optimizer does, for one step more would be seen
     """
     found = _cost(trace, go)
-    if go is None or not (found.held[-1] or found.leaves[-1]):
+    if go is None or not (found.held[-1] or found.leaves[-1]) or _changes_what_stays(trace):
         return found
     from .dropped import dropped
 
@@ -242,6 +243,13 @@ def _own(trace: Trace, homes: list[int]) -> set[Any]:
             computed.add(e["t"])  # of the engine: where a pass with create_graph begins, for instance
         depth = max(0, depth + (e["k"] == "backward") - (e["k"] in ("done", "error")))
     return {t for t in set(homes) if trace.tensors[t]["leaf"] and t not in computed}
+
+
+def _changes_what_stays(trace: Trace) -> bool:
+    """Whether the program writes into its own parameters, buffers or data."""
+    homes = _homes(trace)
+    own = _own(trace, homes)
+    return any(e["k"] == "idle" or (e["k"] == "inplace" and homes[e["t"]] in own) for e in trace.events)
 
 
 def _spans(trace: Trace, homes: list[int]) -> Iterator[tuple[int, Any, int, int, int | None]]:

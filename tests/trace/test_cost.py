@@ -543,6 +543,39 @@ def test_of_any_function_it_knows_that(steps, ends):
     assert DROPPED not in repr(c)  # what is held at the end is
 
 
+@pytest.mark.parametrize("how", ["step", "in place", "statistics"])
+def test_a_function_that_changes_what_stays_runs_once(how):
+    """A second run would be seen: in the state of an optimizer, in a tensor of the program's own, in running statistics."""
+
+    def world():
+        torch.manual_seed(0)
+        layer, data = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2)), torch.zeros(3)
+        sgd, runs = torch.optim.SGD(layer.parameters(), lr=0.1, momentum=0.9), []
+
+        def train(x):
+            runs.append(how)
+            if how == "step":
+                layer[0](x).exp().mean().backward()
+                sgd.step()
+            elif how == "in place":
+                data.add_(1.0)
+            else:
+                layer(x)
+            layer[0](x).exp()  # an evaluation without no_grad
+
+        return train, lambda: [
+            len(runs), data.tolist(), layer[1].running_mean.tolist(), *(one["momentum_buffer"].tolist() for one in sgd.state.values())
+        ]  # fmt: skip
+
+    (once, seen), (costed, found) = world(), world()
+    x = torch.arange(6.0).reshape(2, 3)
+    once(x)
+    c = lab.cost(costed, x)
+    assert found() == seen()
+    assert c.held[-1]
+    assert DROPPED in repr(c)
+
+
 def test_of_a_function_that_does_something_else_each_time_it_is_not_known():
     calls = []
 

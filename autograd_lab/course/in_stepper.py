@@ -7,7 +7,7 @@ the tab lights the line of the student's that does the same, with its variables:
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -107,6 +107,12 @@ class Whole(Witness):
         """What a node is called."""
         return self.names.get(id(made), "")
 
+    def counted(self, returned: Any) -> str:
+        """For how many messages each node waits, as `_counts` writes it; "" if that is no dict of nodes."""
+        if not isinstance(returned, dict):
+            return ""
+        return _counts([(self.named(one), count) for one, count in returned.items()])
+
     def note(self) -> None:
         """Remember how things are."""
         self.before = list(self.ready), dict(self.buffers), self.a.grad
@@ -146,7 +152,7 @@ class Whole(Witness):
             told.append(("accumulate", self.named(self.made[0])))
         ends = {"count": "counts", "accumulate": "done"}
         if step in ends and returned is not Witness.NOTHING:
-            told.append((ends[step], ""))
+            told.append((ends[step], self.counted(returned) if step == "count" else ""))
         self.note()
         return told
 
@@ -165,7 +171,7 @@ def yours(step: str, function: FunctionType, trace: Trace, labels: Sequence[str]
     witness = Whole(space, {one.__code__: name for name, one in pieces.items()}, [labels[n] for n in nodes])
     ran = run(witness.play, shown=tuple(pieces.values()), witness=witness, name="your engine")
     theirs = [Line(0, {}, events=_does(e, labels)) for e in trace.events]
-    both = matched(theirs, ran.lines, IN_ORDER)
+    both = matched(theirs, ran.lines, IN_ORDER | {"counts"})
     steps: list[list[Any]] = [[_PAGE, None, "Your engine runs on the same numbers.", [], 0]]
     last, stops = -1, len(both)
     if not witness.is_over:  # at what it would have done next
@@ -183,7 +189,7 @@ def yours(step: str, function: FunctionType, trace: Trace, labels: Sequence[str]
                 )
             elif other is not None:
                 last, now = other[0], 1
-                sentence = "" if other[1] == name else f"Your engine takes {other[1]} here, the lab {name}."
+                sentence = "" if other[1] == name else _apart(kind, other[1], name)
             else:
                 sentence = "Your engine does nothing here."
         row, held = None, []
@@ -200,11 +206,35 @@ def yours(step: str, function: FunctionType, trace: Trace, labels: Sequence[str]
     return {"pages": {_PAGE: parts}, "steps": steps}
 
 
+def _counts(counts: Iterable[tuple[str, Any]]) -> str:
+    """Numbers of messages, a line for each node."""
+    return "\n".join(sorted(f"{name}\t{count}" for name, count in counts))
+
+
+def _apart(kind: str, mine: str, ours: str) -> str:
+    """What the student's engine and the lab do differently."""
+    if kind != "counts":
+        return f"Your engine takes {mine} here, the lab {ours}."
+    own, labs = (dict(line.split("\t") for line in text.splitlines()) for text in (mine, ours))
+    if "" in own:
+        return "Your engine counts something that is no node."
+    for name in [*labs, *(name for name in own if name not in labs)]:
+        has, should = (
+            own.get(name, "none"),
+            labs.get(name, "1"),
+        )  # of the root, whose message comes from outside
+        if has != should:
+            return f"Your engine waits for {has} at {name}, the lab for {should}."
+    return ""
+
+
 def _does(e: Record, labels: Sequence[str]) -> tuple[Event, ...]:
     """What an event of the lab's pass is to an engine."""
     kind, n = e["k"], e.get("to") if e["k"] == "deliver" else e.get("n")
     if kind not in DOES:
         return ()
+    if kind == "counts":
+        return ((kind, _counts([(labels[one], count) for one, count in e["deps"]])),)
     return (("deliver" if kind == "seed" else kind, "" if n is None else labels[n]),)
 
 

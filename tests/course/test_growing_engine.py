@@ -536,6 +536,61 @@ def test_a_wrong_piece_in_the_stepper(folder):
     )
 
 
+def counting(root, begin=1, seen_again=1, dead_ends=False):
+    deps, stack = {root: begin}, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node in deps:
+                deps[node] += seen_again
+            elif node is not None:
+                deps[node] = 1
+                stack.append(node)
+            elif dead_ends:
+                deps[node] = 1
+    return deps
+
+
+def test_a_wrong_count_in_the_stepper_says_where_it_differs(folder):
+    def told(count):
+        (said,) = (
+            sentence
+            for kind, _, sentence, now in beside_each(lab.step(count, beside="count"))
+            if kind == "counts" and now
+        )
+        return said
+
+    def right(root):
+        return counting(root)
+
+    def once(root):
+        return counting(root, seen_again=0)
+
+    def root_of_none(root):
+        return counting(root, begin=0)
+
+    def ends(root):
+        return counting(root, dead_ends=True)
+
+    def root_alone(root):
+        return {root: 1}
+
+    def names(root):
+        return {node.name: number for node, number in counting(root).items()}
+
+    def nothing(root):
+        counting(root)
+
+    assert [told(one) for one in (right, once, root_of_none, ends, root_alone, names, nothing)] == [
+        "",
+        "Your engine waits for 1 at AccumulateGrad of a, the lab for 2.",
+        "Your engine waits for 0 at MulBackward0 #3, the lab for 1.",
+        "Your engine counts something that is no node.",
+        "Your engine waits for none at AccumulateGrad of a, the lab for 2.",
+        "Your engine counts something that is no node.",
+        "Your engine waits for none at AccumulateGrad of a, the lab for 2.",
+    ]
+
+
 def test_a_piece_in_the_stepper_that_fails_never_ends_or_is_still_open(folder):
     def still_open(name, operands, data):
         """Nothing yet."""

@@ -80,6 +80,10 @@ class Whole(Witness):
         self.told: list[Event] = []
         self.ready: list[Any] = []
         self.buffers: dict[Any, Any] = {}
+        self.edges: dict[str, list[str]] = {}
+        """{a node: where its edges lead}."""
+        self.amounts: dict[str, list[Any]] = {}
+        """{a node: what lies there after each message}."""
         self.note()
 
     def play(self) -> None:
@@ -124,6 +128,8 @@ class Whole(Witness):
             made = held["self"]
             self.made.append(made)
             self.names = {**self.names, id(made): self.labels.pop(0)}
+            edges = held["edges"] if isinstance(held["edges"], list | tuple) else ()
+            self.edges[self.named(made)] = ["None" if one is None else self.named(one) for one in edges]
             self.told.append(("node", self.named(made)))
         step = self.pieces.get(code)
         given = [held[name] for name in code.co_varnames[: code.co_argcount]]
@@ -146,7 +152,10 @@ class Whole(Witness):
         if step == "pop":
             told += [("pop", self.named(one)) for one in were if not _among(one, self.ready)]
         if step == "deliver":
-            told += [("deliver", self.named(one)) for one, g in self.buffers.items() if lay.get(one) is not g]
+            changed = [(self.named(one), g) for one, g in self.buffers.items() if lay.get(one) is not g]
+            for name, g in changed:
+                self.amounts.setdefault(name, []).append(g)
+            told += [("deliver", name) for name, _ in changed]
             told += [("push", self.named(one)) for one in self.ready if not _among(one, were)]
         if self.a.grad is not grad:
             told.append(("accumulate", self.named(self.made[0])))
@@ -189,7 +198,11 @@ def yours(step: str, function: FunctionType, trace: Trace, labels: Sequence[str]
                 )
             elif other is not None:
                 last, now = other[0], 1
-                sentence = "" if other[1] == name else _apart(kind, other[1], name)
+                sentence = (
+                    _apart(kind, other[1], name)
+                    if other[1] != name
+                    else _different(witness, kind, name, trace, trace.events[i], labels)
+                )
             else:
                 sentence = "Your engine does nothing here."
         row, held = None, []
@@ -226,6 +239,27 @@ def _apart(kind: str, mine: str, ours: str) -> str:
         if has != should:
             return f"Your engine waits for {has} at {name}, the lab for {should}."
     return ""
+
+
+def _different(witness: Whole, kind: str, name: str, trace: Trace, e: Record, labels: Sequence[str]) -> str:
+    """What is different although both do the same to the node called `name`: where its edges lead, or what lies there then; or ""."""
+    if kind == "node":
+        edges = ["None" if one is None else labels[one[0]] for one in trace.nodes[e["n"]]["edges"]]
+        mine = witness.edges.get(name, [])
+        return (
+            ""
+            if mine == edges
+            else f"The edges of your node are [{', '.join(mine)}], the lab's [{', '.join(edges)}]."
+        )
+    if kind != "deliver" or not witness.amounts.get(name):
+        return ""
+    lies = witness.amounts[name].pop(0)  # of the messages to this node, one after the other
+    there = trace.values[e["v"] if e.get("sum") is None else e["sum"]]["data"]
+    return (
+        ""
+        if text(lies) == text(there)
+        else f"{text(lies)} lies at {name} in your engine, and {text(there)} in the lab."
+    )
 
 
 def _does(e: Record, labels: Sequence[str]) -> tuple[Event, ...]:

@@ -591,6 +591,47 @@ def test_a_wrong_count_in_the_stepper_says_where_it_differs(folder):
     ]
 
 
+def test_what_lies_at_a_node_and_where_its_edges_lead_is_compared(folder):
+    """The same node, and something else in it: said at the step at which it happens."""
+
+    def told(function, step, kind):
+        return [
+            sentence
+            for one, _, sentence, now in beside_each(lab.step(function, beside=step))
+            if one == kind and now and sentence
+        ]
+
+    def replacing(node, g, deps, buffers, ready):
+        if node is not None:
+            buffers[node] = g
+            deps[node] -= 1
+            if deps[node] == 0:
+                ready.append(node)
+
+    def leaving_out(name, operands, data):
+        edges = [x.grad_fn or x.accumulator for x in operands]
+        return own_engine.Value(data, grad_fn=own_engine.Node(name, [one for one in edges if one]))
+
+    def swapping(name, operands, data):
+        edges = [x.grad_fn or x.accumulator for x in reversed(operands)]
+        return own_engine.Value(data, grad_fn=own_engine.Node(name, edges))
+
+    assert told(replacing, "deliver", "deliver") == [
+        "18 lies at MulBackward0 #1 in your engine, and 42 in the lab.",
+        "54 lies at AccumulateGrad of a in your engine, and 144 in the lab.",
+    ]
+    assert told(leaving_out, "record", "node") == [
+        "The edges of your node are [AccumulateGrad of a], the lab's [AccumulateGrad of a, None].",
+        "The edges of your node are [MulBackward0 #1], the lab's [MulBackward0 #1, None].",
+    ]
+    assert told(swapping, "record", "node")[0] == (
+        "The edges of your node are [None, AccumulateGrad of a], the lab's [AccumulateGrad of a, None]."
+    )
+    for step, function in growing.FUNCTIONS.items():
+        for kind in ("node", "counts", "deliver", "push", "pop"):
+            assert told(getattr(own_engine, function), step, kind) == [], (step, kind)
+
+
 def test_a_piece_in_the_stepper_that_fails_never_ends_or_is_still_open(folder):
     def still_open(name, operands, data):
         """Nothing yet."""

@@ -230,7 +230,7 @@ def _apart(kind: str, mine: str, ours: str) -> str:
         return f"Your engine takes {mine} here, the lab {ours}."
     own, labs = (dict(line.split("\t") for line in text.splitlines()) for text in (mine, ours))
     if "" in own:
-        return "Your engine counts something that is no node."
+        return "Your engine counts something that is not a node."
     for name in [*labs, *(name for name in own if name not in labs)]:
         has, should = (
             own.get(name, "none"),

@@ -584,9 +584,9 @@ def test_a_wrong_count_in_the_stepper_says_where_it_differs(folder):
         "",
         "Your engine waits for 1 at AccumulateGrad of a, the lab for 2.",
         "Your engine waits for 0 at MulBackward0 #3, the lab for 1.",
-        "Your engine counts something that is no node.",
+        "Your engine counts something that is not a node.",
         "Your engine waits for none at AccumulateGrad of a, the lab for 2.",
-        "Your engine counts something that is no node.",
+        "Your engine counts something that is not a node.",
         "Your engine waits for none at AccumulateGrad of a, the lab for 2.",
     ]
 

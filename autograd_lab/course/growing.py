@@ -143,7 +143,9 @@ def at_fault(answer: Any, passes: Callable[[], bool]) -> str:
 
     passes   judges the answer anew, while the course's pieces stand in the place of the student's
     """
-    space = getattr(answer, "__globals__", None)
+    methods = vars(answer).values() if isinstance(answer, type) else ()
+    spaces = (one.__globals__ for one in (answer, *methods) if isinstance(one, FunctionType))
+    space: dict[str, Any] | None = next(spaces, None)
     mine = (
         [] if space is None else [step for step, name in FUNCTIONS.items() if any(_of_a_student(space, name))]
     )
@@ -161,12 +163,21 @@ def at_fault(answer: Any, passes: Callable[[], bool]) -> str:
 
 
 def _of_a_student(space: dict[str, Any], name: str) -> Iterator[tuple[Any, str]]:
-    """Where a student's function `name` stands: (the names of a module or what an engine holds, the name there)."""
-    file = f"<your {name}>"
-    for held in (space, *(vars(x) for x in space.values() if isinstance(x, Engine))):
-        for key, x in held.items():
-            if isinstance(x, FunctionType) and x.__name__ == name and x.__code__.co_filename == file:
-                yield held, key
+    """Where a student's function `name` stands: (the names that a module, an engine or another piece can see, the name there)."""
+    seen: dict[int, dict[str, Any]] = {}
+    todo = [space]
+    while todo:
+        held = todo.pop()
+        if id(held) in seen:
+            continue
+        seen[id(held)] = held
+        for key, x in [*held.items()]:
+            if isinstance(x, Engine):
+                todo += [vars(x), x._space]
+            elif isinstance(x, FunctionType) and x.__code__.co_filename.startswith("<your "):
+                todo.append(x.__globals__)
+                if x.__code__.co_filename == f"<your {name}>" and x.__name__ == name:
+                    yield held, key
 
 
 @contextmanager

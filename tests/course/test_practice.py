@@ -249,6 +249,24 @@ def test_numbers_are_for_paper():
         draw(big, "s", 1)
 
 
+def test_sums_and_numbers_are_written_as_people_do():
+    """No sign after a sign, no number of ten digits, and none in powers of ten."""
+
+    def check(case):
+        for one in questions(*case):
+            said = [
+                one.program.code,
+                one.ask,
+                *(part.why for part in one.parts),
+                *(m.says for part in one.parts for m in part.mistakes),
+            ]
+            for text in said:
+                found = re.search(r"[-+] -\d|--\d|\d\.\d{4}|\de[-+]?\d", text)
+                assert not found, text
+
+    each(KINDS, check)
+
+
 def test_the_engines_of_the_mistakes_are_those_of_notebook_04():
     """On its graph they leave 0, 48 and 144, where the right one leaves 96."""
     program = Program(leaf("a", 2), "b = a * a", "c = b * 3", "loss = b * c", "loss.backward()")

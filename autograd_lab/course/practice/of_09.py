@@ -37,7 +37,7 @@ def rows(rng: random.Random, level: int) -> Question:
                 "M20",
             )
         )
-    told = " + ".join(f"{w:g} * {_row(row)}" for w, row in zip(v, matrix, strict=True))
+    told = " + ".join(f"{w:g} * {_row(row)}" for w, row in zip(v, matrix, strict=True)).replace("+ -", "- ")
     return Question("What is `x.grad`?", program, [Part("x.grad", truth, f"`{told}`.", wrong)], graph="never")
 
 

@@ -10,6 +10,7 @@ compare_static(fn, *x)   a function as it runs, beside the graph that torch.comp
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +64,14 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
 
     Stepper.refuse(options, of_function=True)
     run = Run(what, inputs)
-    return Stepper(run.record(), run=run, **options)
+    trace = run.record()
+    if run.returned and not any(e["k"] == "backward" for e in trace.events):
+        warnings.warn(
+            f"there is no backward pass to step through: the function returned {run.returned}, and the pass starts from what it "
+            "returns. What to do: return the loss, a tensor.",
+            stacklevel=3,
+        )
+    return Stepper(trace, run=run, **options)
 
 
 def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) -> Comparison:

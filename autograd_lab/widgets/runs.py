@@ -13,7 +13,6 @@ import inspect
 import io
 import math
 import random
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
@@ -98,6 +97,7 @@ class Run:
         self.grads = [None if g is None else _copy(g) for g in self.grads]
         self.now = list(self.first)
         self.recorded: Trace | None = None  # the first run
+        self.returned = ""  # what the last run returned, if it was no tensor
         self.outside: list[tuple[Tensor, Any]] = []  # other leaves the function used, and their .grad before
         self.leaves = inputs  # of the last run
         self.random = own.DEFAULT._seed, own.DEFAULT.rng.state  # before the first run
@@ -167,12 +167,7 @@ class Run:
                 with _advised():
                     _loss.backward()
                 started = True
-        if not is_tensor(_loss) and self.recorded is None:
-            warnings.warn(
-                f"there is no backward pass to step through: the function returned {_what(_loss)}, and the pass starts from what it "
-                "returns. What to do: return the loss, a tensor.",
-                stacklevel=5,
-            )
+        self.returned = "" if is_tensor(_loss) else _what(_loss)
         if started:
             _into_the_function(trace, self.recorded)
         return trace

@@ -67,6 +67,11 @@ def test_a_result_that_no_pass_can_start_from_is_told(fn, what):
     assert not [e for e in stepper.trace.events if e["k"] == "backward"]
 
 
+def test_a_function_that_runs_its_own_pass_may_return_nothing():
+    assert [e for e in lab.step(lambda x: (x * x).backward(), number()).trace.events if e["k"] == "backward"]
+    assert "nothing" in str(lab.cost(lambda x: None, number()))
+
+
 def test_the_warning_points_at_the_call():
     with pytest.warns(UserWarning, match="no backward pass") as caught:
         lab.step(lambda x: None, number())

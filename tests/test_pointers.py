@@ -49,14 +49,17 @@ def prose():
 
 
 def words_of(path):
-    """The docstrings and comments of a module."""
+    """The docstrings of a module, and its comments if one of them names a file: to read them takes long."""
     source = path.read_text("utf-8")
-    for node in ast.walk(ast.parse(source)):
+    waiting = [ast.parse(source)]
+    for node in waiting:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             yield ast.get_docstring(node, clean=False) or ""
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string
+        waiting += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+    if any("#" in line and FILE.search(line) for line in source.splitlines()):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.string
 
 
 @cache

@@ -63,14 +63,14 @@ class Notes(list):
 class Counted(Builder):
     """A builder that knows which note each event comes from."""
 
-    def build(self, notes):
+    def replay(self, notes):
         type(self).note_of = self.note_of = []
 
         def counted():
             for self.note, note in enumerate(notes):
                 yield note
 
-        return super().build(counted())
+        return super().replay(counted())
 
     def _event(self, kind, src, **fields):
         super()._event(kind, src, **fields)

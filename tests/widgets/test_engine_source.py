@@ -332,14 +332,14 @@ def copied(arrays):
 class Counted(Builder):
     """A builder that knows which note each event comes from."""
 
-    def build(self, notes):
+    def replay(self, notes):
         type(self).one, self.note_of = self, []
 
         def counted():
             for self.note, note in enumerate(notes):
                 yield note
 
-        return super().build(counted())
+        return super().replay(counted())
 
     def _event(self, kind, src, **fields):
         super()._event(kind, src, **fields)

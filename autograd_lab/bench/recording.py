@@ -11,12 +11,12 @@ fixed costs: the marginal cost of an event between the larger two sizes, divided
 from __future__ import annotations
 
 import gc
-import linecache
 from collections.abc import Callable
 from itertools import pairwise
 from time import process_time
 
 from autograd_lab import lab
+from autograd_lab.tracing.sources import keep_source
 
 SIZES = (640, 6_400, 64_000)
 MOST = 1.3
@@ -98,7 +98,7 @@ TITLES = {
 
 def programs() -> dict[str, Callable[[int], Callable[[], None]]]:
     """Functions that make the four programs, given a size."""
-    linecache.cache[_FILE] = len(_SOURCE), None, _SOURCE.splitlines(keepends=True), _FILE
+    keep_source(_FILE, _SOURCE)
     space: dict[str, Callable[[int], Callable[[], None]]] = {"__name__": "recorded"}  # type: ignore[dict-item]
     exec(compile(_SOURCE, _FILE, "exec"), space)
     return {name: space[name] for name in TITLES}

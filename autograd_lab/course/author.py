@@ -49,7 +49,6 @@ from __future__ import annotations
 import ast
 import io
 import json
-import linecache
 import re
 import textwrap
 import types
@@ -58,6 +57,8 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from autograd_lab.tracing.sources import keep_source
 
 from . import diagnoses, feedback, handed_out, plain, probe, spoken, variants
 from .items import Item, Probe, Wrong, avoided, judge
@@ -375,7 +376,7 @@ def _execute(code: types.CodeType, space: dict[str, Any], where: str) -> None:
 
 def _remembered(text: str, where: str) -> str:
     """`text`, which is from now on the source of the functions in it."""
-    linecache.cache[f"<{where}>"] = len(text), None, text.splitlines(keepends=True), f"<{where}>"
+    keep_source(f"<{where}>", text)
     return text
 
 

@@ -6,7 +6,6 @@ its result is the truth, which is not stored anywhere.
 
 from __future__ import annotations
 
-import linecache
 import warnings
 from html import escape
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import Any
 
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.recorder import keep_last, record
+from autograd_lab.tracing.sources import keep_source
 
 from .ballots import BALLOTS, Ballot
 from .misconceptions import MISCONCEPTIONS
@@ -76,7 +76,7 @@ def run(name: str, program: str) -> tuple[str, Trace]:
     lines[-1] = f"_asked = {lines[-1]}"
     file = f"<{name}>"
     # the stepper shows the lines as in the question; only the last one differs, and it computes nothing
-    linecache.cache[file] = len(program), None, program.splitlines(keepends=True), file
+    keep_source(file, program)
     space: dict[str, Any] = {"torch": torch}
     with keep_last(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a .grad that is not retained; the stepper says so, too

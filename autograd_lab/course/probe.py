@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import linecache
 import math
 import re
 import textwrap
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autograd_lab.torchlike.autograd.modes import as_now
+from autograd_lab.tracing.sources import keep_source
 
 from . import handed_out, plain
 from .items import STILL_RUNNING, Probe, still_running
@@ -91,7 +91,7 @@ def load(probe: Probe, answer: Any = None) -> Callable[..., Any]:
     """The function of a probe. A class that the question hands out, and the probe has as well, is that of the answer's notebook."""
     space = namespace()
     file = f"<probe {probe.name}>"
-    linecache.cache[file] = len(probe.source), None, probe.source.splitlines(keepends=True), file
+    keep_source(file, probe.source)
     exec(_compiled(probe.source, file), space)
     shared = [one for one in space.values() if isinstance(one, type) and one.__module__ == "probe"]
     space |= {one.__name__: own_class(answer, one) for one in shared}

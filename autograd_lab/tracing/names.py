@@ -7,7 +7,6 @@ is assigned; the names of leaves are looked up in the frame that uses them.
 from __future__ import annotations
 
 import ast
-import linecache
 import weakref
 from collections import deque
 from collections.abc import Collection, Iterator
@@ -15,6 +14,8 @@ from functools import lru_cache, partial
 from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
+
+from .sources import from_source
 
 
 class Places:
@@ -112,12 +113,12 @@ class _Read:
     loops        {(name of a code object, its first line): the names that its loops give}
     """
 
-    def __init__(self, tree: ast.AST | None) -> None:
+    def __init__(self, tree: ast.Module) -> None:
         self.statements: dict[int, list[tuple[tuple[int, int], tuple[int, int], tuple[str, ...]]]] = {}
         self.assignments: dict[int, list[tuple[str, ast.expr]]] = {}
         self.withs: list[tuple[ast.stmt, list[ast.expr]]] = []
         self.loops: dict[tuple[str, int], set[str]] = {}
-        todo: deque[tuple[Any, tuple[str, int]]] = deque([] if tree is None else [(tree, _MODULE)])
+        todo: deque[tuple[Any, tuple[str, int]]] = deque([(tree, _MODULE)])
         while todo:
             node, scope = todo.popleft()
             kind = type(node)
@@ -181,17 +182,10 @@ _COMPREHENSIONS: dict[type, str] = {
 _LOOPING = frozenset((ast.For, ast.AsyncFor, *_COMPREHENSIONS))
 
 
-def _source(file: str) -> _Read:
+@from_source
+def _source(tree: ast.Module) -> _Read:
     """What the source of a file says of names; nothing if there is no source, or it is not Python's."""
-    return _read(file, len(linecache.getlines(file)))
-
-
-@lru_cache(maxsize=100)
-def _read(file: str, _count: int) -> _Read:
-    try:
-        return _Read(ast.parse("".join(python_only(linecache.getlines(file)))))
-    except SyntaxError:
-        return _Read(None)
+    return _Read(tree)
 
 
 def loop_variables(frame: FrameType) -> tuple[Collection[str], Collection[str]]:
@@ -221,11 +215,6 @@ def _forget(key: int, _: Any) -> None:
 
 _MODULE = "<module>", 0
 _NONE: frozenset[str] = frozenset()
-
-
-def python_only(lines: list[str]) -> list[str]:
-    """The lines with magics and shell escapes blanked, so that a cell parses."""
-    return ["\n" if line.lstrip()[:1] in ("%", "!") else line for line in lines]
 
 
 def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:

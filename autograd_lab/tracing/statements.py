@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..torchlike.autograd.variable import Variable
-from .names import python_only
+from .sources import from_source
 
 _PASS_ON = {
     "T", "data", "detach", "numpy", "view", "view_as", "reshape", "ravel", "squeeze", "unsqueeze", "transpose", "permute", "t",
@@ -108,8 +108,7 @@ def _is_running(code: CodeType, frame: FrameType | None) -> bool:
 def _after(code: CodeType, line: int, array: np.ndarray) -> Found | None:
     """The statement of a finished call that wrote after `line`, where the call began to share the memory of `array`."""
     names = _Names({}, {})
-    text = linecache.getlines(code.co_filename)
-    for statement in _statements(code.co_filename, len(text)).get(_start_of(code), ()):
+    for statement in _statements(code.co_filename).get(_start_of(code), ()):
         if isinstance(statement, ast.Assign) and statement.lineno <= line <= _end_of_head(statement):
             names.aliases |= {t.id for t in statement.targets if isinstance(t, ast.Name)}
     found = [c for c in _candidates(code, names, array, 0, line) if c.rank == 0]
@@ -146,8 +145,7 @@ def returns_nothing(function: Any) -> bool:
     code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
     if code is None:
         return False
-    text = linecache.getlines(code.co_filename)
-    body = _statements(code.co_filename, len(text)).get(_start_of(code), [])
+    body = _statements(code.co_filename).get(_start_of(code), [])
     ends = [
         s for s in body if isinstance(s, ast.Raise) or (isinstance(s, ast.Return) and s.value is not None)
     ]
@@ -157,9 +155,8 @@ def returns_nothing(function: Any) -> bool:
 def named_on_line(frame: FrameType, line: int, kind: type) -> list[Any]:
     """The values of certain types that the statement on a line of a call names."""
     names = _Names(frame.f_locals, frame.f_globals)
-    text = linecache.getlines(frame.f_code.co_filename)
     found = {}
-    for statement in _statements(frame.f_code.co_filename, len(text)).get(_start_of(frame.f_code), ()):
+    for statement in _statements(frame.f_code.co_filename).get(_start_of(frame.f_code), ()):
         if statement.lineno <= line <= _end_of_head(statement):
             for e in _expressions(statement):
                 value = _look_up(e, names) if isinstance(e, (ast.Name, ast.Attribute)) else None
@@ -191,11 +188,11 @@ def _candidates(
     code: CodeType, names: _Names, array: np.ndarray, depth: int, after: int = 0
 ) -> Iterator[_Candidate]:
     text = linecache.getlines(code.co_filename)
-    for statement in _statements(code.co_filename, len(text)).get(_start_of(code), ()):
+    for statement in _statements(code.co_filename).get(_start_of(code), ()):
         line = statement.lineno
         if line <= after:
             continue
-        maybe = (code.co_filename, line) in _conditional(code.co_filename, len(text))
+        maybe = line in _conditional(code.co_filename)
         shown = " ".join(part.strip() for part in text[line - 1 : _end_of_head(statement)])
         if _writes(statement, names, array):
             yield _Candidate(0, line, code, line, shown, maybe)
@@ -436,30 +433,21 @@ def _start_of(code: CodeType) -> int:
     return 0 if code.co_name == "<module>" else code.co_firstlineno
 
 
-@lru_cache(maxsize=100)
-def _conditional(file: str, count: int) -> set[tuple[str, int]]:
-    """The statements that may not have run: those in a branch, by (file, line)."""
-    branches = [
-        s
-        for ss in _statements(file, count).values()
-        for s in ss
-        if isinstance(s, (ast.If, ast.Try, ast.Match))
-    ]
+@from_source
+def _conditional(tree: ast.Module) -> set[int]:
+    """The lines of statements that may not have run: those in a branch."""
+    branches = [s for s in ast.walk(tree) if isinstance(s, (ast.If, ast.Try, ast.Match))]
     return {
-        (file, s.lineno)
+        s.lineno
         for branch in branches
         for s in ast.walk(branch)
         if isinstance(s, ast.stmt) and s is not branch
     }
 
 
-@lru_cache(maxsize=100)
-def _statements(file: str, _count: int) -> dict[int, list[ast.stmt]]:
+@from_source
+def _statements(tree: ast.Module) -> dict[int, list[ast.stmt]]:
     """{first line of a function, 0 for the module: its statements, without those of functions in it}."""
-    try:
-        tree = ast.parse("".join(python_only(linecache.getlines(file))))
-    except SyntaxError:
-        return {}
     found: dict[int, list[ast.stmt]] = {0: []}
     stack: list[tuple[ast.AST, int]] = [(tree, 0)]
     while stack:

@@ -6,7 +6,6 @@ Nothing here needs a widget's packages: a page may have Python with NumPy and no
 from __future__ import annotations
 
 import io
-import linecache
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -18,6 +17,7 @@ from typing import Any
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.questions import STANDING, questions
 from autograd_lab.tracing.recorder import AtMost, Recording, record
+from autograd_lab.tracing.sources import keep_source
 from autograd_lab.tracing.trace import Record
 from autograd_lab.tracing.why.answer import caption
 
@@ -117,8 +117,7 @@ def run(
     most, seconds  after so many events, or so long, recording ends, and the program with it
     namespace      where it runs, if not in a new one; its `__builtins__` decide what `import torch` means
     """  # fmt: skip
-    lines = source.splitlines(keepends=True)
-    linecache.cache[file] = (len(source), None, lines, file)
+    keep_source(file, source)
     output = Output(tell)
     if namespace is None:
         namespace = {"__name__": "__main__", "__builtins__": __builtins__}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import linecache
+import re
 import sys
 from functools import partial
+from pathlib import Path
 
 import autograd_lab as torch
 from autograd_lab import lab, nn
@@ -274,3 +276,14 @@ def test_a_source_that_is_not_there_is_not_looked_for_again(monkeypatch):
 
     first = record()
     assert [record() for _ in range(5)] == [first] * 5
+
+
+def test_sources_are_kept_in_one_place():
+    """Who cuts a text into lines in another way has other lines than Python."""
+    package = Path(lab.__file__).parent
+    keepers = [
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        if re.search(r"linecache\.cache\[[^]]+\] = ", file.read_text(encoding="utf-8"))
+    ]
+    assert keepers == ["tracing/sources.py"]

@@ -144,3 +144,27 @@ def test_no_package_of_widgets_is_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1:] == ["detached"], done.stderr
+
+
+ODD = ["\x0c", "\x0b", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+
+
+@pytest.mark.parametrize("character", ODD)
+def test_lines_are_those_of_python(character):
+    """`str.splitlines` ends a line at more characters than Python does."""
+    result, _ = ran(DETACHED.replace("\nw =", f"# a{character}b\nw =", 1) + "loss.backward()\n")
+    shown = result.shown()
+    assert shown["error"]["line"] == 8
+    (line,) = [line for line in shown["why"][0]["lines"] if line["number"] == 8]
+    assert line["text"] == "loss.backward()"
+    rows = decode(shown["traits"]["_film"])["sources"][0]["lines"]
+    assert [8, "loss.backward()"] in rows
+
+
+def test_a_changed_program_is_read_anew():
+    """It has the same name and as many lines as before, as after each small change in an editor."""
+    names = []
+    for name in ("first", "other", "first"):
+        source = f"import autograd_lab as torch\ndef f(x):\n    {name} = x * 2\n    return {name}.sum()\nw = torch.ones(2, requires_grad=True)\nf(w).backward()\n"
+        names.append([tensor["name"] for tensor in ran(source)[0].trace.tensors if tensor["name"]][-1])
+    assert names == ["first", "other", "first"]

@@ -19,6 +19,7 @@ from typing import Any
 import autograd_lab as torch
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.recorder import keep_last, record
+from autograd_lab.tracing.sources import keep_source
 
 from .. import foreseen, items
 from ..reveal import asked, bare, plain, same
@@ -60,8 +61,7 @@ class Program:
     @cached_property
     def trace(self) -> Trace:
         """What was recorded, with the variables' names, which are found in the text."""
-        lines = self.code.splitlines(keepends=True)
-        linecache.cache[self._file] = len(self.code), None, lines, self._file
+        keep_source(self._file, self.code)
         found = self._recording
         trace = Trace(found.title, found.sources, found.values, found.tensors, found.nodes, found.events)
         del linecache.cache[self._file]

@@ -64,6 +64,7 @@ class Builder:
         self.lent: dict[int, Lent] = {}  # id of an array that the user holds -> what it held during a pass
         self.source_ids: dict[str, int] = {}
         self.spans: dict[int, set[range]] = {}
+        self.cited: dict[int, set[int]] = {}  # the lines of each source that events name
         self.seen_codes: set[int] = set()
         self.passes: dict[int, int] = {}
         self.pass_now = 0
@@ -143,7 +144,7 @@ class Builder:
             if tensor_id in self.tensor_ids:
                 self.tensors[self.tensor_ids[tensor_id]]["seed"] = n
         sources = [
-            {"name": source_name(file), "lines": _lines(file, self.spans[s])}
+            {"name": source_name(file), "lines": _lines(file, self.spans[s], self.cited.get(s, set()))}
             for file, s in self.source_ids.items()
         ]
         return {
@@ -877,6 +878,7 @@ class Builder:
         if id(code) not in self.seen_codes:
             self.seen_codes.add(id(code))  # the notes keep it alive
             self.spans.setdefault(source, set()).add(_span(code))
+        self.cited.setdefault(source, set()).add(line)
         return [source, line], target
 
 
@@ -1084,8 +1086,14 @@ def _span(code) -> range:
     return range(min(lines), max(lines) + 1) if lines else range(code.co_firstlineno, code.co_firstlineno + 1)
 
 
-def _lines(file: str, spans: set[range]) -> dict[str, str]:
+_WHOLE = 1000  # code of so many lines is kept as it is
+_AROUND = 20  # lines above and below one that an event names
+
+
+def _lines(file: str, spans: set[range], cited: set[int]) -> dict[str, str]:
+    """{number: text} of the code that ran: all of a short one, and of a long one the lines that events name, and those around them."""
     text = linecache.getlines(file)
-    wanted = {line for span in spans for line in span if span.stop - span.start <= 200}
+    wanted = {line for span in spans for line in span if span.stop - span.start <= _WHOLE}
     wanted |= {span.start for span in spans}
+    wanted |= {line for at in cited if at not in wanted for line in range(at - _AROUND, at + _AROUND + 1)}
     return {str(i): text[i - 1].rstrip("\n") for i in sorted(wanted) if 0 < i <= len(text)}

@@ -168,3 +168,13 @@ def test_a_changed_program_is_read_anew():
         source = f"import autograd_lab as torch\ndef f(x):\n    {name} = x * 2\n    return {name}.sum()\nw = torch.ones(2, requires_grad=True)\nf(w).backward()\n"
         names.append([tensor["name"] for tensor in ran(source)[0].trace.tensors if tensor["name"]][-1])
     assert names == ["first", "other", "first"]
+
+
+@pytest.mark.parametrize("lines", [300, 1500])
+def test_a_long_program_shows_its_code(lines):
+    result, _ = ran(DETACHED + "y = (v * 2).sum()\n" * lines + "y.backward()\n")
+    last = result.trace.sources[0]["lines"]
+    assert last[str(lines + 8)] == "y.backward()"
+    assert last["5"] == "loss = (w.detach() * v).sum()"
+    answer = next(answer for answer in result.shown()["why"] if answer["name"] == "y")
+    assert answer["lines"][0]["text"] == "y = (v * 2).sum()"

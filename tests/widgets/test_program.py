@@ -7,6 +7,7 @@ import time
 
 import pytest
 import samples
+from each import each
 
 from autograd_lab.tracing.recorder import AtMost, record
 from autograd_lab.widgets import export, program
@@ -178,3 +179,28 @@ def test_a_long_program_shows_its_code(lines):
     assert last["5"] == "loss = (w.detach() * v).sum()"
     answer = next(answer for answer in result.shown()["why"] if answer["name"] == "y")
     assert answer["lines"][0]["text"] == "y = (v * 2).sum()"
+
+
+MANY = [
+    "for i in range(300): (w * 2).sum().backward()",
+    "ys = [w * i for i in range(300)]\ntotal = 0\nfor y in ys: total = total + y\ntotal.sum().backward()",
+    "for i in range(300): y = w.detach() * 2\ny.sum().requires_grad_().backward()",
+    "for i in range(300):\n    y = w * 2\n    w.data.add_(1)\ny.sum().backward()\n(w * w).sum().backward()",
+    "w.register_hook(lambda g: g * 2)\nfor i in range(300): (w * 2).sum().backward()",
+    "y = w.exp()\nfor i in range(300): y.mul_(1)\ny.sum().backward()",
+    "for i in range(300):\n    with torch.no_grad(): y = w * 2\n(y + w * 0).sum().backward()",
+    "optimizer = torch.optim.SGD([w], 0.1)\nfor i in range(300):\n    optimizer.zero_grad\n    (w * 2).sum().backward()\n    optimizer.step()",
+    "y = w * 1\nfor i in range(300): y = y * 0.5\ny.sum().backward()",
+    "for i in range(300): print((w * 2).sum().item())\nv = w.sum() * 0\nv.backward()",
+]
+
+
+def test_what_happens_often_is_not_told_each_time():
+    def check(lines):
+        result, _ = ran(f"import autograd_lab as torch\nw = torch.ones(2, requires_grad=True)\n{lines}\n")
+        assert result.trace is not None
+        for answer in result.shown()["why"]:
+            told = [*answer["sentences"], answer["fix"], *(line["what"] for line in answer["lines"])]
+            assert max(map(len, told)) < 400, answer
+
+    each(MANY, check)

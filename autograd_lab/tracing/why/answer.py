@@ -265,6 +265,22 @@ def sentence(text: str) -> str:
     return _capital(text) if text.startswith(DESCRIPTIONS) else text
 
 
+MOST_NOTES = 4
+"""What is said of one line at most."""
+
+
+def added_up(parts: list[str], most: int = 4) -> str:
+    """The terms of a sum, of a long one the first."""
+    return " + ".join([*parts[:most], "..."] if len(parts) > most else parts)
+
+
+def noted(notes: list[str]) -> str:
+    """What happened on a line; of what happened often the first times and the last one."""
+    if len(notes) > MOST_NOTES:
+        notes = [*notes[: MOST_NOTES - 2], f"{len(notes) - MOST_NOTES + 1} more", notes[-1]]
+    return "; ".join(notes)
+
+
 def listed(items: list[Any], most: int = 4) -> str:
     """Items joined as in a sentence."""
     words = [str(item) for item in items]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import cures
-from .answer import Why, listed
+from .answer import Why, added_up, listed
 from .facts import Hop, Pass
 from .missing import between, cut_lines, cut_words, in_a_library
 from .question import Question
@@ -109,7 +109,7 @@ def _accumulated(q: Question) -> Why | None:
     uncalled, called = cures.uncalled(q, "zero_grad")
     without = f" (`{uncalled}` without parentheses does not call it)" if uncalled else ""
     sentence = (
-        f"{len(runs)} backward passes ran, nothing cleared {q.name}.grad in between{without}, and backward adds to .grad: {' + '.join(parts)} "
+        f"{len(runs)} backward passes ran, nothing cleared {q.name}.grad in between{without}, and backward adds to .grad: {added_up(parts)} "
         f"= {facts.say(facts.grad_now(q.t))}."
         if len(runs) > 1
         else f"{q.name}.grad already held {facts.say(first['old'] if first else None)} when the recording began; the pass added "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .answer import Edit, Line, Why, sentence
+from .answer import Edit, Line, Why, noted, sentence
 from .facts import Facts, Pass
 
 
@@ -45,13 +45,12 @@ class Question:
         edits: tuple[Edit, ...] = (),
     ) -> Why:
         """An answer; event k shows it."""
-        found: list[Line] = []
+        notes: dict[Line, list[str]] = {}
         for line in lines or ():
-            known = next((i for i, other in enumerate(found) if other[:3] == line[:3]), None)
-            if known is None:
-                found.append(line)
-            elif line.what and line.what not in found[known].what:
-                found[known] = found[known]._replace(what=f"{found[known].what}; {line.what}".strip("; "))
+            here = notes.setdefault(line._replace(what=""), [])
+            if line.what and not any(line.what in note for note in here):
+                here.append(line.what)
+        found = [line._replace(what=noted(here)) for line, here in notes.items()]
         order = {source: i for i, source in reversed(list(enumerate(line.source for line in found)))}
         found.sort(key=lambda line: (order[line.source], line.number))
         text = tuple(sentence(s) for s in sentences if s)

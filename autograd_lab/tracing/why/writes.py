@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .answer import Line, Why, listed
+from .answer import Line, Why, added_up, listed
 from .facts import Pass
 from .question import Question
 
@@ -237,7 +237,7 @@ def not_given(q: Question, runs: list[Pass], added: list[int]) -> Why | None:
     if not clears and not idle:
         return None
     parts = [facts.say(facts.events[k]["add"]) for k in added if facts.events[k]["k"] == "accumulate"]
-    total = f"{' + '.join(parts[:4])}{' + ...' if len(parts) > 4 else ''} = {facts.say(facts.grad_now(q.t))}"
+    total = f"{added_up(parts)} = {facts.say(facts.grad_now(q.t))}"
     lines = [line for i, run in enumerate(runs, 1) for line in facts.at(run.start, f"pass {i} adds here")]
     stepped = [k for k in [*steps(q), *idle] if k > runs[0].start]
     if not clears:

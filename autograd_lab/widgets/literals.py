@@ -113,8 +113,7 @@ def slid(source: str, asked: Record, begin: Callable[[], object], run: Callable[
     except ValueError as error:
         return {"error": str(error)}
     begin()
-    namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
-    ran = run(text, lambda printed: None, namespace=namespace)
+    ran = run(text, lambda printed: None)
     if ran.error is not None or ran.trace is None or ran.cut:
         said = "takes too long, or too many steps"
         if ran.error is not None:
@@ -126,7 +125,7 @@ def slid(source: str, asked: Record, begin: Callable[[], object], run: Callable[
         "inputs": inputs(ran.trace, source, values),
     }
     if "h" in asked and asked.get("name"):
-        answer["nudge"] = _nudged(source, asked, namespace, ran.trace, begin)
+        answer["nudge"] = _nudged(source, asked, ran.variables, ran.trace, begin)
     return answer
 
 

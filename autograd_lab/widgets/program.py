@@ -5,13 +5,16 @@ Nothing here needs a widget's packages: a page may have Python with NumPy and no
 
 from __future__ import annotations
 
+import builtins
 import io
+import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from types import CodeType, TracebackType
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from autograd_lab.tracing import Trace
@@ -88,6 +91,7 @@ class Ran:
     source: str = ""
     cut: str = ""
     """The limit at which the recording ended, and the program with it: "events", "time", or "" for none."""
+    variables: dict[str, Any] = field(default_factory=dict)
 
     def shown(self) -> Record:
         """All that a page shows of it, for JSON."""
@@ -119,16 +123,21 @@ def run(
     """  # fmt: skip
     keep_source(file, source)
     output = Output(tell)
+    main = None
     if namespace is None:
-        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+        main = ModuleType("__main__")
+        namespace = vars(main)
+        namespace.update(__file__=file, __builtins__=builtins)
     trace: Trace | None = None
-    with redirect_stdout(output), redirect_stderr(output):
+    with redirect_stdout(output), redirect_stderr(output), _alone(main), warnings.catch_warnings():
         try:
             parts = [compile(source, file, "exec", dont_inherit=True)]
         except (SyntaxError, ValueError) as wrong:  # ValueError: a null character
             return Ran(None, _told(wrong, file))
         limit = AtMost(most, seconds)
         trace, failure = recorded(parts, namespace, record(limit=limit))
+    if isinstance(failure, SystemExit) and not isinstance(failure.code, int | None):
+        output.write(f"{failure.code}\n")  # as Python does
     output.tell_all()
     reached = ""
     if trace is not None and (
@@ -137,7 +146,38 @@ def run(
         reached = "events" if len(trace) > most else "time"
         trace = cut(trace, most)
     error = None if failure is None or isinstance(failure, SystemExit) else _told(failure, file)
-    return Ran(trace if trace is not None and trace.tensors else None, error, source, reached)
+    return Ran(trace if trace is not None and trace.tensors else None, error, source, reached, namespace)
+
+
+@contextmanager
+def _alone(main: ModuleType | None) -> Iterator[None]:
+    """While a program runs, its module is `__main__`, where pickle, inspect and typing look for its classes, and nobody types."""
+    before, typed = sys.modules.get("__main__"), sys.stdin
+    sys.stdin = _Nobody()
+    if main is not None:
+        sys.modules["__main__"] = main
+    try:
+        yield
+    finally:
+        sys.stdin = typed
+        if before is not None:
+            sys.modules["__main__"] = before
+
+
+class _Nobody(io.TextIOBase):
+    """Where `input()` reads from."""
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]  # typeshed has two signatures of it
+        """Refuse."""
+        raise OSError(
+            "nobody can type into this program while it runs: write the value into it, in place of input()"
+        )
+
+    read = readline
 
 
 def answers(trace: Trace, most: int = 40) -> list[Record]:
@@ -166,8 +206,19 @@ def _told(error: BaseException, file: str) -> Record:
     else:
         places = [frame.lineno or 0 for frame in traceback.extract_tb(here) if frame.filename == file]
         line = places[-1] if places else 0
-    text = "".join(traceback.format_exception(type(error), error, here))
-    return {"type": type(error).__name__, "message": str(error), "line": line, "text": text}
+    lines = traceback.TracebackException(type(error), error, here)
+    if isinstance(error, SyntaxError):
+        message = error.msg  # str() says file and line once more
+    else:
+        message = _said(error)
+    return {"type": type(error).__name__, "message": message, "line": line, "text": "".join(lines.format())}
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as other:  # of the program's own class
+        return f"its text cannot be shown: {type(other).__name__}: {other}"
 
 
 class Output(io.TextIOBase):

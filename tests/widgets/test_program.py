@@ -147,6 +147,40 @@ def test_no_package_of_widgets_is_needed():
     assert done.stdout.splitlines()[-1:] == ["detached"], done.stderr
 
 
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))).__name__)", "A"),
+        ("import inspect\nclass A:\n    x = 1\nprint(inspect.getsource(A))", "class A:\n    x = 1\n"),
+        ("import typing\nclass A: pass\nclass B:\n    a: 'A'\nprint(typing.get_type_hints(B)['a'].__name__)", "A"),
+        ("print(__name__, __file__)", "__main__ program.py"),
+        ("import sys; print(sys.modules['__main__'].__dict__ is globals())", "True"),
+        ("import sys; sys.exit('the data are missing')", "the data are missing"),
+    ],
+)  # fmt: skip
+def test_a_program_is_the_main_module(source, says):
+    mine = sys.modules["__main__"]
+    result, printed = ran(source)
+    assert (result.error, printed) == (None, says + "\n")
+    assert sys.modules["__main__"] is mine
+
+
+@pytest.mark.parametrize("call", ["input('How many? ')", "import sys; sys.stdin.readline()", "import sys; sys.stdin.read()"])  # fmt: skip
+def test_nobody_types_into_a_program(call):
+    result, _ = ran(call)
+    assert result.error["type"] == "OSError"
+    assert result.error["message"].startswith("nobody can type into this program")
+    assert not isinstance(sys.stdin, program._Nobody)
+
+
+def test_an_error_says_itself_once():
+    result, _ = ran("import torch\nx = (1\n")
+    assert result.error["message"] == "'(' was never closed"
+    result, _ = ran(DETACHED + "class E(Exception):\n    def __str__(self): return 1 / 0\nraise E\n")
+    assert result.error["message"] == "its text cannot be shown: ZeroDivisionError: division by zero"
+    assert len(result.trace) > 5
+
+
 ODD = ["\x0c", "\x0b", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 
 

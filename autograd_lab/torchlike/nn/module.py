@@ -899,6 +899,14 @@ def clear_grad(param, set_to_none):
         watch.grad_set(param, "zero_grad")
 
 
+def begin_anew():
+    """Remove the hooks of all modules: another program begins in this process."""
+    for hooks in (GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS):
+        hooks.clear()
+    for hooks in (*REGISTRATION_HOOKS.values(), GLOBAL_WITH_KWARGS, GLOBAL_ALWAYS_CALLED):
+        hooks.clear()
+
+
 def register_module_forward_pre_hook(hook):
     """Call hook(module, args) before the forward of every module."""
     return add_hook(GLOBAL_PRE_HOOKS, hook)

@@ -140,15 +140,16 @@ export class Python {
       for (const timer of [this.timer, this.slow]) clearTimeout(timer);
       this.state = "ready";
       this.hear("slid", read(data.result, { error: "The answer cannot be read." }));
-      if (data.heap > MOST_MEMORY) this.renew();
+      if (data.dead || data.heap > MOST_MEMORY) this.renew();
       else if (typeof this.wanted === "string") this.begin();
     } else if (data.kind === "done") {
       clearTimeout(this.timer);
       const heavy = data.heap > MOST_MEMORY;
       const result = read(data.result, { traits: null, why: [], error: { type: "Error", message: "the answer cannot be read", line: 0, text: "" }, events: 0, cut: "" });
-      if (heavy) this.renew();
+      const dead = Boolean(data.dead);
+      if (dead || heavy) this.renew();
       else this.become("ready");
-      this.hear("done", { ...result, heavy });
+      this.hear("done", { ...result, heavy, dead });
     }
   }
 }

@@ -5,30 +5,26 @@ const boot = `
 from autograd_lab.torchlike.world.standin import stand_in
 torch = stand_in()
 
-from autograd_lab.widgets import literals, program
+from autograd_lab.widgets import afresh, literals, program
 import functools, json
 
-seed = torch.get_rng_state()
-
-def begin():
-    # as in a program that runs alone, whatever another one has set
-    torch.set_rng_state(seed)
-    torch.set_default_dtype(torch.float32)
-    torch.set_grad_enabled(True)
-    torch.autograd.set_detect_anomaly(False)
-
 def run(source, tell, events, seconds):
-    begin()
-    return program.run(source, tell, most=events, seconds=seconds)
+    try:
+        return program.run(source, tell, most=events, seconds=seconds)
+    finally:
+        restore()
 
 def shown(ran):
     return json.dumps(ran.shown(), allow_nan=False)
 
 def slide(source, asked, events, seconds):
     limited = functools.partial(program.run, most=events, seconds=seconds)
-    return json.dumps(literals.slid(source, json.loads(asked), begin, limited), allow_nan=False)
+    found = literals.slid(source, json.loads(asked), restore, limited)
+    restore()
+    return json.dumps(found, allow_nan=False)
 
-run("import torch; torch.ones(2, requires_grad=True).sum().backward()", print, 100, 60).shown()  # so that what it needs is imported
+program.run("import torch; torch.ones(2, requires_grad=True).sum().backward()", print).shown()  # so that what it needs is imported
+restore = afresh.Afresh().restore
 (run, shown, slide)
 `;
 
@@ -51,15 +47,22 @@ async function begin({ files, lock, packages, scripts, module }) {
   heap = () => py._module.HEAP8.length;
 }
 
+/** What an error says, in a line. */
+function last(error) {
+  if (error instanceof RangeError) return "something is nested too deeply for a browser: calls, lists or brackets";
+  return String(error?.message ?? error).trim().split("\n").at(-1);
+}
+
 self.onmessage = async ({ data }) => {
   if (data.do === "slide") {
-    let result;
+    let result, dead = false;
     try {
       result = slide(data.source, data.asked, data.events, 0.9 * data.seconds);
     } catch (error) {
-      result = JSON.stringify({ error: String(error?.message ?? error).trim().split("\n").at(-1) });
+      dead = true;
+      result = JSON.stringify({ error: last(error) });
     }
-    self.postMessage({ kind: "slid", n: data.n, result, heap: heap() });
+    self.postMessage({ kind: "slid", n: data.n, result, dead, heap: heap() });
     return;
   }
   if (data.do !== "run") {
@@ -72,15 +75,15 @@ self.onmessage = async ({ data }) => {
     return;
   }
   const { n, source, events, seconds } = data;
-  let result;
+  let result, dead = false;
   try {
     const ran = run(source, (text) => self.postMessage({ kind: "printed", n, text }), events, 0.9 * seconds);
     self.postMessage({ kind: "drawing", n });
     result = shown(ran);
     ran.destroy();
-  } catch (error) { // of the lab, or memory that is used up
-    const text = String(error?.message ?? error), message = text.trim().split("\n").at(-1);
-    result = JSON.stringify({ traits: null, why: [], events: 0, cut: "", error: { type: "Error", message, line: 0, text } });
+  } catch (error) { // of the lab, or of Python itself, which may answer nothing more
+    dead = true;
+    result = JSON.stringify({ traits: null, why: [], events: 0, cut: "", error: { type: "Error", message: last(error), line: 0, text: String(error?.message ?? error) } });
   }
-  self.postMessage({ kind: "done", n, result, heap: heap() });
+  self.postMessage({ kind: "done", n, result, dead, heap: heap() });
 };

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import autograd_lab
 from autograd_lab.widgets import export, program
 
-from . import programs
+from . import in_browser, programs
 from .pages import ASSETS, FIRST, Site
 
 if TYPE_CHECKING:
@@ -28,6 +28,14 @@ PAGE = "play/index.html"
 TRACES = "gallery/traces/"
 """The folder of the site with traces of programs, by `digest`; a link to one of them opens with its stepper, before Python is there."""
 _SOURCES = ASSETS / "play"
+_NOTEBOOK = "This function shows something in a notebook. Here the whole program is recorded, and its stepper is below: leave the call out."
+SENTENCES = (
+    (r"No module named '(anywidget|ipywidgets|IPython)|autograd_lab/widgets/assets", _NOTEBOOK),
+    ("a recording is already running", "Here the whole program is recorded: leave lab.record() out, and the lines in its block one level further left."),
+    (r"No module named '(?!torch\b)", "The playground has Python's own modules, NumPy and torch. Packages that are not there can be had where autograd_lab is installed."),
+    *((pattern, said) for kind, pattern, said in in_browser.SENTENCES if kind is not ModuleNotFoundError),
+)  # fmt: skip
+"""(what an error contains, as a regular expression of JavaScript, the sentence that is shown with it)."""
 
 
 def add(site: Site, options: Options) -> None:
@@ -47,7 +55,13 @@ def add(site: Site, options: Options) -> None:
         for path in sorted(site.files)
         if path.startswith(TRACES)
     }
-    kit = {"python": python, "traces": traces, "sample": sample, "file": programs.NAME}
+    kit = {
+        "python": python,
+        "traces": traces,
+        "sample": sample,
+        "file": programs.NAME,
+        "sentences": SENTENCES,
+    }
     for name in ("address.js", "editor.js", "python.js", "play.js", "play.css"):
         site.add(f"play/{name}", (_SOURCES / name).read_bytes())
     worker = (_SOURCES / "worker.js").read_text(encoding="utf-8")

@@ -203,6 +203,56 @@ def test_each_run_begins_alike(page):
     assert "float32 True" in printed[0]
 
 
+def test_what_a_program_has_changed_is_put_back(page):
+    """More of it in tests/widgets/test_afresh.py."""
+    after = "import torch\nw = torch.tensor([1.23456], requires_grad=True)\n(w * 2).sum().backward()\nprint(w, w.grad)\n"
+    run(page, after)
+    alone = page.locator("#play-printed").inner_text(), steps(page)
+    for before in (
+        "import torch\ntorch.tensor = None\ntorch.Tensor.backward = print\ntorch.set_printoptions(precision=1)",
+        "import builtins\nbuiltins.print = builtins.len = None\n",
+        "import sys\nfor name in [*sys.modules]:\n    if 'torch' in name: del sys.modules[name]\n",
+    ):
+        run(page, before)
+        run(page, after)
+        assert (page.locator("#play-printed").inner_text(), steps(page)) == alone, before
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("x = " + "-" * 100_000 + "1", "nested too deeply"),
+        ("x = []\nfor _ in range(100_000): x = [x]\nprint(x)", "nested too deeply"),
+        ("import os\nos.abort()", "Aborted"),
+    ],
+)
+def test_a_python_that_broke_down_is_replaced(page, program, says):
+    run(page, program)
+    expect(page.locator("#play-error")).to_contain_text(says)
+    expect(state(page)).to_have_text(
+        re.compile("Python broke down with the program, so it starts afresh|Python is ready")
+    )
+    page.noted.clear()  # Pyodide tells its makers
+    run(page, OTHER)
+    expect(page.locator("#play-printed")).to_have_text("it is tensor([3., 3.])\n")
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("n = input('How many? ')", "write the value into it, in place of input()"),
+        ("import torchvision", "Python's own modules, NumPy and torch"),
+        ("import threading\nthreading.Thread(target=print).start()", "no threads in a browser"),
+        ("from autograd_lab import lab\nwith lab.record(): pass", "leave lab.record() out"),
+        ("import torch\nfrom autograd_lab import lab\nlab.step(torch.relu, torch.ones(1, requires_grad=True))", "leave the call out"),
+        ("import torch\nfrom autograd_lab import lab\nlab.draw(torch.ones(1, requires_grad=True) * 2)", "leave the call out"),
+    ],
+)  # fmt: skip
+def test_what_does_not_work_here_gets_a_sentence(page, program, says):
+    run(page, program)
+    expect(page.locator("#play-error")).to_contain_text(says)
+
+
 def test_recording_ends_at_its_events(page):
     run(
         page,
@@ -413,6 +463,22 @@ def test_a_damaged_link_gets_a_sentence_and_an_empty_editor(page):
         assert page.locator("#play-program").input_value() == ""
 
     each(damaged(), check)
+
+
+@pytest.mark.parametrize("after", [")", ".", ",", '">', ").", "]"])
+def test_what_stands_behind_a_link_in_a_text_is_no_part_of_it(page, after):
+    follow(page, play.address("before"))
+    expect(page.locator("#play-program")).to_have_value("before")
+    follow(page, play.address(SAMPLE, 4) + after)
+    expect(page.locator(".agl-count")).to_have_text(re.compile("^4 / "))
+    follow(page, play.address("before") + after)
+    expect(page.locator("#play-program")).to_have_value("before")
+
+
+def test_a_link_to_lines_of_windows_is_the_same_program(page):
+    follow(page, play.address(SAMPLE.replace("\n", "\r\n"), 4))
+    expect(page.locator(".agl-count")).to_have_text(re.compile("^4 / "))
+    assert page.locator("#play-program").input_value() == SAMPLE
 
 
 def test_odd_steps_are_the_beginning_or_the_end(page):

@@ -16,7 +16,8 @@ export async function toFragment(program, step) {
 
 /** The program and the step of an address, null if there is none. Throws DamagedLink, with a sentence for the reader. */
 export async function fromFragment(fragment) {
-  const found = new Map(fragment.replace(/^#/, "").split("&").map((part) => [part.slice(0, 2), part.slice(2)]));
+  const link = fragment.replace(/^#/, "").replace(/([)\]}>.,;:!?"']|%(22|3E))+$/, ""); // a text around the link is often taken for a part of it
+  const found = new Map(link.split("&").map((part) => [part.slice(0, 2), part.slice(2)]));
   const packed = found.get("p="), step = found.get("s=") ?? "";
   if (packed === undefined) return null;
   try {

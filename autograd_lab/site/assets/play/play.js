@@ -27,6 +27,12 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** What is to be said about an error that has to do with this place (play.py); nothing if it speaks for itself. */
+function here(error) {
+  const found = kit.sentences.find(([pattern]) => new RegExp(pattern).test(error));
+  return found ? [make("p", {}, found[1])] : [];
+}
+
 class Play {
   constructor() {
     this.step = 0;
@@ -76,6 +82,7 @@ class Play {
 
   /** Put a program into the editor, and its stepper below if the site has its trace. It does not run. */
   async open(program, step) {
+    program = program.replace(/\r\n?/g, "\n"); // as the field itself has it
     this.python?.stop();
     this.editor.value = program;
     this.clear();
@@ -152,7 +159,7 @@ class Play {
     if (file.size > MOST_FILE) return this.say(`${file.name} has ${megabytes(file.size)} MB: that is no program for this place.`, true);
     try {
       const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-      await this.open(text.replaceAll("\r\n", "\n"), 0);
+      await this.open(text, 0);
       this.address();
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
@@ -221,13 +228,14 @@ class Play {
     model.set("_edit_answer", { n, error: String(error ?? ""), nudge });
   }
 
-  async done({ traits, why, error, events, cut, heavy }) {
+  async done({ traits, why, error, events, cut, heavy, dead }) {
     const program = this.running;
     if (error) this.fail(error);
     const words = [];
     if (cut === "events") words.push(`Recording ended after ${events.toLocaleString("en")} steps, and the program with it. What was recorded until then is shown.`);
     if (cut === "time") words.push(`Recording ended after ${Number((0.9 * limits.seconds).toFixed(1))} seconds, and the program with it. The ${events.toLocaleString("en")} steps until then are shown.`);
     if (heavy) words.push("The program used more than 1 GB of memory, so Python starts afresh.");
+    else if (dead) words.push("Python broke down with the program, so it starts afresh.");
     if (traits && typeof traits === "object") {
       if (program !== this.linked || !this.step) this.step = Number(traits.position) || 0;
       await this.show(program, traits, Array.isArray(why) ? why : [], Boolean(error));
@@ -247,7 +255,8 @@ class Play {
     this.editor.draw();
     at("error").hidden = false;
     at("error").replaceChildren(
-      make("p", {}, make("strong", {}, `${type}`), where ? " in " : "", where ? this.lineButton(line) : "", `: ${message}`),
+      make("p", {}, make("strong", {}, `${type}`), where ? " in " : "", where ? this.lineButton(line) : "", message ? `: ${message}` : ""),
+      ...here(`${type}: ${message}`),
       ...(text ? [make("details", {}, make("summary", {}, "Traceback"), make("pre", { tabindex: "0" }, String(text)))] : []),
     );
   }

@@ -12,7 +12,7 @@ from .pages import LIVE, Site
 
 PATH = "assets/search.json"
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
-_SKIPPED = {"script", "style", "nav", "template", "math", "svg", "title", "header", "pre"}
+_SKIPPED = {"script", "style", "nav", "template", "math", "svg", "title", "header", "pre", "noscript"}
 
 
 def add(site: Site) -> None:
@@ -55,9 +55,9 @@ class _Places(HTMLParser):
             return
         skipped = tag in _SKIPPED or LIVE in classes or "data-sealed" in given or "hidden" in given
         self._open.append((tag, skipped or (bool(self._open) and self._open[-1][1])))
-        if tag in ("h1", "h2", "h3") and not self._skipping:
-            self._heading = tag
-            if tag != "h1" and given.get("id"):
+        if tag in ("h1", "h2", "h3") and not self._skipping and (tag == "h1" or given.get("id")):
+            self._heading = tag  # one without an id leads nowhere: its words are text
+            if tag != "h1":
                 self._found.append((given["id"] or "", [], []))
 
     def handle_endtag(self, tag: str) -> None:

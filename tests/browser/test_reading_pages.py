@@ -249,6 +249,15 @@ def test_the_search_finds_by_beginnings_and_by_keys(reader, served):
     )
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"02_forward_builds_the_graph\.html#what-leaves-no-record"))
+    page.get_by_role("combobox", name="Search").fill("why is my gradient zzz?")
+    expect(page.locator("#site-found [role=option]").last).to_contain_text("No place has all")
+    told = page.locator("#site-found [role=option]").all_inner_texts()
+    assert "gradient" in " ".join(told[:-1])
+    assert told[-1] == "No place has all of these words: these have the most."
+    page.get_by_role("combobox", name="Search").fill("zzz zzzz")
+    expect(page.locator("#site-found [role=option]")).to_have_text(
+        "Nothing has words that begin with zzz and zzzz."
+    )
     page.get_by_role("combobox", name="Search").fill("zzz")
     expect(page.locator("#site-found [role=option]")).to_have_text("Nothing has words that begin with zzz.")
     assert not noted

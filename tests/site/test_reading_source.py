@@ -190,6 +190,18 @@ def test_a_link_beside_a_heading_is_not_in_its_words():
     assert '"mul","MulBackward0","Words."' in made.files[search.PATH].decode()
 
 
+def test_a_heading_without_an_id_is_text():
+    """It leads nowhere."""
+    made = site()
+    made.page(
+        "rules.html",
+        "R",
+        '<h2 id="mul">Mul</h2>Words.<details><summary><h3>Step</h3></summary>More.</details>',
+    )
+    search.add(made)
+    assert '"mul","Mul","Words. Step More."' in made.files[search.PATH].decode()
+
+
 def test_two_builds_give_the_same_bytes(tmp_path):
     """From what has run; that a run gives the same outputs twice is what nbval and `autograd-lab build --check` test."""
     stored = (ROOT / "notebooks/11_write_your_own_op.ipynb").read_text(encoding="utf-8")  # with a plot

@@ -27,23 +27,22 @@ theme.onchange = () => {
 
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}_.]+/gu) ?? [];
 
-/** The best places for a query: every word of it begins a word there; those in a heading count more. */
+/** The best places for a query: every word of it begins a word there, or as many of them as anywhere; those in a heading count more. */
 function search({ pages, places }, query) {
-  const wanted = words(query);
-  if (!wanted.length) return [];
-  const found = [];
+  const wanted = [...new Set(words(query))], found = [];
   for (const [page, anchor, heading, text] of places) {
     const title = pages[page][1], where = [[12, words(title)], [8, words(heading)], [1, words(text)]];
-    let score = 0;
-    const all = wanted.every((word) => {
+    let score = 0, hits = 0;
+    for (const word of wanted) {
       let best = 0;
       for (const [worth, list] of where) for (const one of list) if (one.startsWith(word) || one.replace(/^[_.]+/, "").startsWith(word)) best = Math.max(best, worth + (one === word ? worth / 2 : 0));
       score += best;
-      return best;
-    });
-    if (all) found.push([score - (anchor ? 0.1 : 0), page, anchor, heading, text]);
+      hits += best > 0;
+    }
+    if (2 * hits > wanted.length) found.push([score - (anchor ? 0.1 : 0), hits, page, anchor, heading, text]);
   }
-  return found.sort((a, b) => b[0] - a[0]).slice(0, 12);
+  const most = Math.max(0, ...found.map(([, hits]) => hits));
+  return { all: most === wanted.length, best: found.filter(([, hits]) => hits === most).sort((a, b) => b[0] - a[0]).slice(0, 12) };
 }
 
 /** The words around the first that is asked for, which are marked. */
@@ -96,15 +95,16 @@ async function look() {
   try {
     const data = await load();
     if (mine !== asked) return;
-    const found = search(data, query);
-    rows = found.map(([, page, anchor, heading, text], i) => {
+    const { all, best } = search(data, query);
+    rows = best.map(([, , page, anchor, heading, text], i) => {
       const [path, title] = data.pages[page], address = new URL(path + (anchor ? `#${anchor}` : ""), TOP);
       const row = make("li", { role: "option", id: `site-found-${i}`, "aria-selected": "false", onclick: () => { close(); location.assign(address); } },
         make("b", {}, heading || title), make("small", {}, ...(heading ? [title, make("br", {})] : []), ...around(text, query)));
       return row;
     });
     said.textContent = rows.length ? `${rows.length} places` : "nothing found";
-    if (!rows.length) rows = [make("li", { role: "option", "aria-disabled": "true", "aria-selected": "false" }, `Nothing has words that begin with ${words(query).join(" and ")}.`)];
+    const note = rows.length ? "No place has all of these words: these have the most." : `Nothing has words that begin with ${words(query).join(" and ")}.`;
+    if (!rows.length || !all) rows.push(make("li", { role: "option", "aria-disabled": "true", "aria-selected": "false" }, note));
   } catch (error) {
     rows = [make("li", { role: "option", "aria-disabled": "true", "aria-selected": "false" }, `The index did not come (${error.message}). Load the page again.`)];
   }

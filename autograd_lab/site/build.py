@@ -51,6 +51,10 @@ def build(options: Options, only: Collection[str] = PARTS.keys()) -> Site:
     """The site as a dict of files, with all parts or with some, named by their first page."""
     parts = {place: part for place, part in PARTS.items() if place in only}
     site = Site({place: name for place, (name, _) in parts.items()})
+    if options.pyodide is None:
+        site.lacking.add(play.PAGE)
+    if lab.missing(options.pyodide):
+        site.lacking.add(lab.HOME)
     site.add_frame()
     live.add_front_end(site)
     for name, add in parts.values():

@@ -79,12 +79,12 @@ NOTED = {
 
 def add(site: Site, options: Options) -> None:
     """Put the lab into the site; without Pyodide or JupyterLite its page says what is missing."""
-    if missing := _missing(options.pyodide):
-        print(f"The lab is left out. {missing}")
+    if why := missing(options.pyodide):
+        print(f"The lab is left out. {why}")
         site.page(
             HOME,
             "The lab",
-            f"<h1>The lab</h1>\n<p>{escape(missing)}</p>",
+            f"<h1>The lab</h1>\n<p>{escape(why)}</p>",
             description="The whole course, in a browser.",
         )
         return
@@ -112,7 +112,7 @@ def add(site: Site, options: Options) -> None:
     )  # fmt: skip
 
 
-def _missing(pyodide: Pyodide | None) -> str:
+def missing(pyodide: Pyodide | None) -> str:
     """A sentence if the lab cannot be put together; "" if it can."""
     if pyodide is None:
         return "This copy of the site has no Python. To add one, build it with autograd-lab site --pyodide."

@@ -50,6 +50,8 @@ _PAGE = """<!doctype html>
 """
 
 
+_STILL = "JavaScript is off: the steppers on this page are pictures, and questions cannot be answered."
+
 # Before anything is drawn: the theme that the reader has chosen, and whether the page was opened as a file, where browsers load no modules.
 FIRST = """{
 const html = document.documentElement;
@@ -64,6 +66,8 @@ class Site:
 
     places: dict[str, str] = field(default_factory=dict)
     """What every page links to, such as {"rules/index.html": "Rules"}."""
+    lacking: set[str] = field(default_factory=set)
+    """Those of these pages that only say what this copy of the site was made without: nothing else offers them."""
     files: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, path: str, content: str | bytes) -> None:
@@ -91,6 +95,7 @@ class Site:
         """
         if f'class="{LIVE}"' in body:
             styles, scripts = ("assets/stepper.css", *styles), ("assets/stepper.js", *scripts)
+            body = f"<noscript><p>{_STILL}</p></noscript>\n{body}"
         head = [f'<link rel="stylesheet" href="{self.link(path, style)}">' for style in styles]
         head += [f'<script type="module" src="{self.link(path, script)}"></script>' for script in scripts]
         places = [

@@ -267,7 +267,7 @@ RULES = "rules/index.html"
 
 def in_lab(site: Site, at: str, file: str) -> str:
     """The address of a file of the course in the site's lab, such as "notebooks/04_backward_node_by_node.ipynb"; "" if the site has no lab."""
-    if LAB not in site.places:
+    if LAB not in site.places or LAB in site.lacking:
         return ""
     return f"{site.link(at, LAB)}?path={quote(str(students_name(Path(file)).as_posix()))}"
 

@@ -53,7 +53,7 @@ def add_pages(site: Site, root: Path) -> None:
     offered = "".join(
         f'<li><a href="{place}">{words}</a></li>'
         for place, words in OPEN
-        if place in site.places or place == NOTEBOOK
+        if (place in site.places and place not in site.lacking) or place == NOTEBOOK
     )
     following = "".join(f"<div><h3>{who}</h3><p>{what}</p></div>" for who, what in NEXT)
     body = (

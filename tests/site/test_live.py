@@ -33,6 +33,9 @@ def test_a_page_holds_the_data_of_its_stepper_and_loads_the_front_end_once():
     assert data["_film"]
     assert text.count("../assets/stepper.js") == text.count("../assets/stepper.css") == 1
     assert "stepper.js" not in made.files["a/c.html"].decode()
+    assert [
+        path for path in ("a/b.html", "a/c.html") if "JavaScript is off" in made.files[path].decode()
+    ] == ["a/b.html"]
     assert 'aria-label="of &quot;x&quot;"' in body
     assert "what happens" in body  # the steps as a table, for those who have no scripts
     assert made.broken_links() == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import autograd_lab
-from autograd_lab.site import build, play, programs
+from autograd_lab.site import build, lab, play, programs, reading
 from autograd_lab.site.pages import Site
 from autograd_lab.widgets.wire import decode
 
@@ -72,6 +72,18 @@ def test_without_python_the_page_says_what_is_missing():
     assert kit["sample"] == SAMPLE
     assert site.broken_links() == []
     assert without_python().files == site.files
+
+
+def test_what_a_site_has_not_is_offered_nowhere():
+    """The pages that say what is missing are there, in the menu; nothing else leads to them as if they worked."""
+    made = build.build(build.Options(ROOT), ["index.html", play.PAGE, lab.HOME])
+    start = made.files["index.html"].decode()
+    assert "Read notebook 00" in start
+    assert "The whole lab in the browser" not in start
+    assert "Type a program" not in start
+    assert reading.in_lab(made, "notebooks/04.html", "notebooks/04_backward_node_by_node.ipynb") == ""
+    made.lacking.clear()
+    assert reading.in_lab(made, "notebooks/04.html", "notebooks/04_backward_node_by_node.ipynb")
 
 
 def test_the_page_knows_all_traces_that_are_in_the_site():

@@ -10,7 +10,7 @@ import re
 from types import TracebackType
 from typing import Any
 
-ELSEWHERE = "It works where autograd_lab is installed: pip install autograd_lab"
+ELSEWHERE = "It works where autograd_lab is installed: the first page of this site says how."
 SENTENCES = (
     (ModuleNotFoundError, r"No module named 'torch(vision|audio)?\b", "PyTorch does not run in a browser. The lab does as it does: import autograd_lab as torch"),
     (ModuleNotFoundError, r"No module named '_multiprocessing'", f"A browser has one process for Python, and starts no other. {ELSEWHERE}"),

@@ -220,3 +220,9 @@ def test_without_pyodide_or_jupyterlite_its_page_says_so(monkeypatch):
     assert [*site.files] == [lab.HOME]
     assert "jupyterlite_of_tomorrow was not installed" in site.files[lab.HOME].decode()
     assert "autograd_lab[site]" in site.files[lab.HOME].decode()
+
+
+def test_no_sentence_sends_to_a_registry():
+    """The package is in none: a name there would be somebody else's."""
+    said = [sentence for _, _, sentence in in_browser.SENTENCES]
+    assert [sentence for sentence in said if "pip install" in sentence] == []

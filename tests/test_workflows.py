@@ -116,6 +116,16 @@ def test_versions_are_those_of_the_project():
             assert {one for one in asked if "$" not in one} <= set(named)
 
 
+def test_the_site_is_made_with_the_python_of_its_pyodide():
+    """Another one leaves the bytecode out, where Pyodide stays elsewhere."""
+    pythons = {"0.27": "3.12", "0.28": "3.13", "0.29": "3.13"}
+    (pyodide,) = re.findall(r"/pyodide/v(\d+\.\d+)\.\d+/", step_of("site", "Build"))
+    (python,) = (
+        step["with"]["python-version"] for step in steps("site") if "python-version" in step.get("with", {})
+    )
+    assert python == pythons[pyodide]
+
+
 def step_of(workflow: str, name: str) -> str:
     return next(step["run"] for step in steps(workflow) if step.get("name", "").startswith(name))
 

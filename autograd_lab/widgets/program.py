@@ -113,6 +113,7 @@ def run(
     most: int = MOST_EVENTS,
     seconds: float = MOST_SECONDS,
     namespace: dict[str, Any] | None = None,
+    ended: Callable[[], object] = lambda: None,
 ) -> Ran:
     """Run the text of a program for this engine, or for PyTorch, and record it.
 
@@ -120,6 +121,7 @@ def run(
     file           its name in tracebacks and in the stepper
     most, seconds  after so many events, or so long, recording ends, and the program with it
     namespace      where it runs, if not in a new one; its `__builtins__` decide what `import torch` means
+    ended          is called when the program is over: what it recorded is worked out after that, which takes time as well
     """  # fmt: skip
     keep_source(file, source)
     output = Output(tell)
@@ -139,6 +141,7 @@ def run(
     if isinstance(failure, SystemExit) and not isinstance(failure.code, int | None):
         output.write(f"{failure.code}\n")  # as Python does
     output.tell_all()
+    ended()
     reached = ""
     if trace is not None and (
         limit.full or len(trace) > most

@@ -277,6 +277,15 @@ def test_recording_ends_when_its_time_is_over(page):
     assert steps(page).startswith("0 / ")
 
 
+def test_a_recording_is_shown_also_if_working_it_out_takes_longer_than_the_limit(site):
+    page = site.page("limit=0.5")
+    run(page, "import torch\nw = torch.ones(2, requires_grad=True)\nwhile True:\n    y = w * 2\n")
+    expect(state(page)).to_have_text(re.compile(r"^Recording ended after .*shown\."))
+    assert steps(page).startswith("0 / ")
+    assert page.noted == []
+    page.context.close()
+
+
 ENDLESS = "print('before', flush=True)\nimport time; time.sleep(.2); print('then')\nwhile True:\n    pass\n"
 
 

@@ -9,6 +9,7 @@ import pytest
 import samples
 from each import each
 
+from autograd_lab.tracing import builder
 from autograd_lab.tracing.recorder import AtMost, record
 from autograd_lab.widgets import export, program
 from autograd_lab.widgets.stepper import Stepper
@@ -96,6 +97,18 @@ def test_a_recording_ends_when_its_time_is_over():
     assert time.monotonic() - begin < 20
     assert result.cut == "time"
     assert 0 < len(result.trace) < program.MOST_EVENTS
+
+
+@pytest.mark.parametrize("source", [LOOP, DETACHED, "1 / 0", "import sys; sys.exit()"])
+def test_the_end_of_a_program_is_told_before_its_recording_is_worked_out(monkeypatch, source):
+    """The limit of the program must not end that."""
+    order = []
+    build = builder.Builder.build
+    monkeypatch.setattr(builder.Builder, "build", lambda *given: order.append("built") or build(*given))
+    result, _ = ran(source, most=300, ended=lambda: order.append("ended"))
+    assert order[0] == "ended"
+    assert order.count("ended") == 1
+    assert result.shown()["events"] == 0 or "built" in order
 
 
 def test_the_limit_is_no_exception_that_programs_catch():

@@ -8,9 +8,9 @@ torch = stand_in()
 from autograd_lab.widgets import afresh, literals, program
 import functools, json
 
-def run(source, tell, events, seconds):
+def run(source, tell, ended, events, seconds):
     try:
-        return program.run(source, tell, most=events, seconds=seconds)
+        return program.run(source, tell, most=events, seconds=seconds, ended=ended)
     finally:
         restore()
 
@@ -77,8 +77,7 @@ self.onmessage = async ({ data }) => {
   const { n, source, events, seconds } = data;
   let result, dead = false;
   try {
-    const ran = run(source, (text) => self.postMessage({ kind: "printed", n, text }), events, 0.9 * seconds);
-    self.postMessage({ kind: "drawing", n });
+    const ran = run(source, (text) => self.postMessage({ kind: "printed", n, text }), () => self.postMessage({ kind: "drawing", n }), events, 0.9 * seconds);
     result = shown(ran);
     ran.destroy();
   } catch (error) { // of the lab, or of Python itself, which may answer nothing more

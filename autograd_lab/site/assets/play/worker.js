@@ -9,6 +9,7 @@ from autograd_lab.widgets import afresh, literals, program
 import functools, json
 
 def run(source, tell, ended, events, seconds):
+    restore()  # a slider may have run something since
     try:
         return program.run(source, tell, most=events, seconds=seconds, ended=ended)
     finally:
@@ -19,9 +20,7 @@ def shown(ran):
 
 def slide(source, asked, events, seconds):
     limited = functools.partial(program.run, most=events, seconds=seconds)
-    found = literals.slid(source, json.loads(asked), restore, limited)
-    restore()
-    return json.dumps(found, allow_nan=False)
+    return json.dumps(literals.slid(source, json.loads(asked), restore, limited), allow_nan=False)
 
 program.run("import torch; torch.ones(2, requires_grad=True).sum().backward()", print).shown()  # so that what it needs is imported
 restore = afresh.Afresh().restore

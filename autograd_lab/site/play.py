@@ -32,7 +32,7 @@ _NOTEBOOK = "This function shows something in a notebook. Here the whole program
 SENTENCES = (
     (r"No module named '(anywidget|ipywidgets|IPython)|autograd_lab/widgets/assets", _NOTEBOOK),
     ("a recording is already running", "Here the whole program is recorded: leave lab.record() out, and the lines in its block one level further left."),
-    (r"No module named '(?!torch\b)", "The playground has Python's own modules, NumPy and torch. Packages that are not there can be had where autograd_lab is installed."),
+    (r"No module named '(?!torch\b)", "The playground has Python's own modules, NumPy and torch. Where autograd_lab is installed, you can add other packages."),
     *((pattern, said) for kind, pattern, said in in_browser.SENTENCES if kind is not ModuleNotFoundError),
 )  # fmt: skip
 """(what an error contains, as a regular expression of JavaScript, the sentence that is shown with it)."""

@@ -1,5 +1,6 @@
 """lab.check, lab.hint and lab.progress: what a student hears, and what is remembered."""
 
+import contextlib
 import gc
 import html
 import json
@@ -22,6 +23,7 @@ from autograd_lab.course import feedback, items, plain, probe, scores, timeout
 from autograd_lab.course.items import Item, Probe, Verdict, Wrong, judge
 from autograd_lab.torchlike.autograd import collector
 from autograd_lab.torchlike.autograd.modes import THREAD, WATCHERS, as_now
+from autograd_lab.torchlike.autograd.node import countdown
 from autograd_lab.tracing.recorder import last_recording
 
 ROOT = Path(__file__).parents[2]
@@ -729,6 +731,23 @@ def everything(w):
         w.data.mul_(1)
     with lab.record(), torch.autograd.graph.save_on_cpu():
         (w.exp() * w).sum().backward()
+
+
+def test_the_numbers_of_nodes_go_on_after_an_interruption():
+    """Stopped where the collector is told of many nodes, no node could be made any more: StopIteration, until Python was restarted."""
+    calls = []
+
+    def grow(k):
+        calls.append(k)
+        if k in (0, 2):
+            raise KeyboardInterrupt
+
+    numbers, found = countdown(grow, many=3), []
+    while len(found) < 10:
+        with contextlib.suppress(KeyboardInterrupt):
+            found.append(next(numbers))
+    assert found == [-n for n in range(1, 11)]
+    assert calls == [0, 1, 2, 3]
 
 
 def test_the_engine_is_as_before_wherever_it_was_stopped(monkeypatch):

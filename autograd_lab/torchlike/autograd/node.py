@@ -24,12 +24,18 @@ DOORS.formula = formula
 MANY = 1 << 16
 
 
-def _numbers(k):
-    collector.grow(k)
-    return range(-1 - k * MANY, -1 - (k + 1) * MANY, -1)
+def countdown(grow, many=MANY):
+    """-1, -2, -3 and so on, for ever; `grow(k)` is called before the k-th batch of so many.
+
+    No Python runs in what gives the batches: an exception there, such as a KeyboardInterrupt, would end the numbers for good. `grow`
+    filters one number away, and a filter goes on after an exception.
+    """
+    batches = map(range, itertools.count(-1, -many), itertools.count(-1 - many, -many), itertools.repeat(-1))
+    calls = map(filter, itertools.repeat(grow), zip(itertools.count(), strict=False))
+    return itertools.chain.from_iterable(itertools.chain.from_iterable(zip(calls, batches, strict=False)))
 
 
-count_down = core.count_down = itertools.chain.from_iterable(map(_numbers, itertools.count())).__next__
+count_down = core.count_down = countdown(collector.grow).__next__
 """The creation numbers of core/node.py; Python's garbage collector is told of every 65,000 nodes."""
 
 

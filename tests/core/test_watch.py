@@ -14,12 +14,13 @@ from autograd_lab.autograd.batch import Batch
 from autograd_lab.autograd.modes import THREAD, WATCHERS, watcher
 from autograd_lab.autograd.watch import NOBODY, Both, Watch
 from autograd_lab.compiler.capture import Watcher
+from autograd_lab.tracing import dropped
 from autograd_lab.tracing.messages import OpenPass
 from autograd_lab.tracing.recorder import Recorder
 
 PACKAGE = Path(torch.__file__).parent
 VERBS = {name: value for name, value in vars(Watch).items() if inspect.isfunction(value)}
-KINDS = [Recorder, OpenPass, Watcher, Batch, Both, profiler._Watcher]
+KINDS = [Recorder, OpenPass, Watcher, Batch, Both, profiler._Watcher, dropped._Moments]
 
 
 def told():

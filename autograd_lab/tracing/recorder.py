@@ -1180,6 +1180,7 @@ _BY_THE_USER = {"switched", "detach", "data", "__get__", "requires_grad_", "reta
 _SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py", "tensor.py")
 _DECORATED = {
     "call",
+    "hooked",
     "generate",
     "decorate_context",
     "generator_context",

@@ -1,6 +1,6 @@
 """PyTorch's additions to core/node.py: node hooks, metadata, saved values read as PyTorch stores them."""
 
-import itertools
+from itertools import chain, count, repeat
 
 import numpy as np
 
@@ -30,9 +30,9 @@ def countdown(grow, many=MANY):
     No Python runs in what gives the batches: an exception there, such as a KeyboardInterrupt, would end the numbers for good. `grow`
     filters one number away, and a filter goes on after an exception.
     """
-    batches = map(range, itertools.count(-1, -many), itertools.count(-1 - many, -many), itertools.repeat(-1))
-    calls = map(filter, itertools.repeat(grow), zip(itertools.count(), strict=False))
-    return itertools.chain.from_iterable(itertools.chain.from_iterable(zip(calls, batches, strict=False)))
+    batches = map(range, count(-1, -many), count(-1 - many, -many), repeat(-1))
+    calls = map(filter, repeat(grow), zip(count(), strict=False))
+    return chain.from_iterable(chain.from_iterable(zip(calls, batches, strict=False)))
 
 
 count_down = core.count_down = countdown(collector.grow).__next__

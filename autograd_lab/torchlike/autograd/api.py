@@ -68,7 +68,7 @@ def _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables,
         grad_tensors = grad_variables
     if inputs is not None:
         inputs = _tuple_of(inputs, "backward")
-    tensors = _roots_of(tensors)
+    tensors = _tensors_of(tensors)
     if WATCHERS:
         watcher().asked(tensors, inputs)
     roots = _checked(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
@@ -117,7 +117,7 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    outputs = _roots_of(outputs)
+    outputs = _tensors_of(outputs)
     names = list(inputs) if type(inputs) is dict else None
     inputs = _tuple_of(inputs, "grad")
     if not only_inputs:
@@ -221,8 +221,8 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
     ])  # fmt: skip
 
 
-def _roots_of(tensors):
-    """What a pass starts from, as a tuple."""
+def _tensors_of(tensors):
+    """One tensor or edge, or several, as a tuple. Raises RuntimeError for those of PyTorch."""
     if isinstance(tensors, (Variable, GradientEdge)):
         return (tensors,)
     refuse_pytorch(tensors)
@@ -233,19 +233,12 @@ def _roots_of(tensors):
 
 def _tuple_of(inputs, where):
     """The `inputs` argument as a tuple. Raises RuntimeError if it is empty."""
-    if isinstance(inputs, (Variable, GradientEdge)):
-        return (inputs,)
-    if type(inputs) is dict:
-        inputs = tuple(inputs.values())
-    elif isinstance(inputs, Mapping):
+    if isinstance(inputs, Mapping) and type(inputs) is not dict:
         raise TypeError(
             f"`inputs` argument to `{where}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
             "supported."
         )
-    else:
-        refuse_pytorch(inputs)
-        inputs = tuple(inputs)
-    refuse_pytorch(*inputs)
+    inputs = _tensors_of(inputs.values() if type(inputs) is dict else inputs)
     if not inputs:
         raise RuntimeError(f"`inputs` argument to `{where}()` cannot be empty.")
     return inputs

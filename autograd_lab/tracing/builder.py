@@ -751,9 +751,11 @@ class Builder:
             if not isinstance(t, Variable):
                 values.append(t)
                 continue
-            if id(t) in self.unnoticed_ever:
-                value = self._known_now(t)
-                if value is None:
+            nr = node.result_number(i)
+            owner = t if nr is None else outputs[nr]
+            if id(owner) in self.unnoticed_ever:
+                value = self._known_now(t) if nr is None else self.copies.get(id(owner))
+                if value is None or np.size(value) > FULL * 16:
                     return None
                 values.append(value)
                 continue
@@ -761,8 +763,6 @@ class Builder:
             if box is None or box[0] == (versions[i] if versions is not None else 0):
                 values.append(t._data)
                 continue
-            nr = node.result_number(i)
-            owner = t if nr is None else outputs[nr]
             shared = self.writers.get(id(box), set()) - {
                 id(owner)
             }  # a view wrote here: the copy may be older

@@ -108,6 +108,22 @@ def test_every_sum_in_a_sentence_comes_out(seed):
     assert checked > 5
 
 
+@pytest.mark.parametrize("size", [(), (2,)])
+def test_a_result_that_is_written_unnoticed_afterwards(size):
+    with lab.record() as trace:
+        w = torch.full(size, 2.0, requires_grad=True)
+        y = w * 1
+        y.sigmoid_()
+        z = torch.exp(w)
+        (y * z).sum().backward()
+        y.data.zero_()
+        z.data.zero_()
+    slopes = {node["name"]: node["jacobian"][0]["entries"][2] for node in trace.nodes if node.get("jacobian")}
+    flat = 1 / (1 + math.exp(-2.0))
+    assert slopes["SigmoidBackward0"] == pytest.approx(flat * (1 - flat), rel=1e-4)
+    assert slopes["ExpBackward0"] == pytest.approx(math.exp(2.0), rel=1e-4)
+
+
 @pytest.mark.parametrize("library", ["autograd_lab", "torch"])
 @pytest.mark.parametrize("seed", range(60))
 def test_a_local_derivative_times_what_came_is_what_went(seed, library):

@@ -91,23 +91,25 @@ class Cost:
         return self.held.index(self.peak)
 
     def __repr__(self) -> str:
-        return "\n".join([self._summary(), *self._table()])
+        return "\n".join([*self._summary(), *self._table()])
 
-    def _summary(self) -> str:
+    def _summary(self) -> list[str]:
+        """A sentence a line: a notebook breaks longer ones in the middle of a word."""
         steps = len(self.trace)
         if not self.peak and not self.nodes:
-            return f"Saved values hold nothing: at none of the {steps} steps does a node keep a value for a backward pass."
+            return [
+                f"Saved values hold nothing: at none of the {steps} steps does a node keep a value for a backward pass."
+            ]
         line = self._line(self.peak_at)
         text = f"Saved values hold at most {size(self.peak)}, at step {self.peak_at} of {steps}{line and ': ' + line}; "
         text += f"{size(self.held[-1])} at the end."
-        if self.held[-1] and not self.followed:
-            text += f" {DROPPED}"
+        found = [text, DROPPED] if self.held[-1] and not self.followed else [text]
         own = max(self.leaves)
-        return text + (
-            f" In addition, they hold {size(own)} of the program's own tensors, which live anyway."
-            if own
-            else ""
-        )
+        if own:
+            found.append(
+                f"In addition, they hold {size(own)} of the program's own tensors, which live anyway."
+            )
+        return found
 
     def _table(self) -> list[str]:
         if not self.nodes:

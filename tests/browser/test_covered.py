@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import re
 from pathlib import Path
 from typing import Any
 
 from bare import Bare
 
+import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.stepper import Stepper
@@ -129,3 +131,38 @@ def test_what_a_question_is_about_is_never_covered(tab, monkeypatch):
                 break
             onward.click()
     assert met > 20, met
+
+
+LOOP = """
+def price(rate, years):
+    total = torch.tensor(100.0)
+    for _ in range(3):
+        total = total * (1 + rate) ** years
+    return torch.log(total) - torch.exp(-rate)
+"""
+ROOM = """() => {
+  const of = (name) => document.querySelector(name).getBoundingClientRect(), cut = (e) => {
+    const pen = document.createElement("canvas").getContext("2d"), style = getComputedStyle(e);
+    pen.font = style.font;
+    return pen.measureText(e.placeholder).width > e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  };
+  return { controls: of(".agl-controls").height < 60, finder: of(".agl-bar").height < 40, term: of(".agl-rule .agl-term").bottom <= of(".agl-rule").bottom,
+    placeholders: ![...document.querySelectorAll("input[placeholder]")].some((e) => e.getClientRects().length && cut(e)) };
+}"""
+
+
+def test_the_sliders_of_a_loop_leave_room_for_everything(bare):
+    """In a small window of JupyterLab: the stage has 844 pixels there."""
+    names: dict[str, Any] = {"torch": torch}
+    linecache.cache["<loop>"] = len(LOOP), None, LOOP.splitlines(keepends=True), "<loop>"
+    exec(compile(LOOP, "<loop>", "exec"), names)
+    inputs = [torch.tensor(x, requires_grad=True, dtype=torch.float64) for x in (0.05, 2.0)]
+    stepper = lab.step(names["price"], *inputs)
+    page = bare().show(stepper.goto(60))
+    for size in ((860, 700), (1024, 700), (1440, 900)):
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        for _ in range(2):  # without the nudge, and with it
+            assert page.evaluate(ROOM) == dict.fromkeys(
+                ("controls", "finder", "term", "placeholders"), True
+            ), size
+            page.get_by_role("button", name="Nudge").click()

@@ -296,9 +296,10 @@ def test_checkpoints_make_teeth_and_a_lower_peak(reentrant):
 def test_the_text_has_bytes_steps_and_lines_and_no_times():
     torch.manual_seed(0)
     c = lab.cost(network, torch.randn(4, 8), *weights(2))
-    first, head, *rows = repr(c).splitlines()
+    first, second, head, *rows = repr(c).splitlines()
     assert first.startswith("Saved values hold at most 256 bytes, at step ")
-    assert first.endswith("In addition, they hold 384 bytes of the program's own tensors, which live anyway.")
+    assert first.endswith("; 0 bytes at the end.")
+    assert second == "In addition, they hold 384 bytes of the program's own tensors, which live anyway."
     assert head.split() == [
         "node",
         "line",
@@ -338,7 +339,7 @@ def test_what_is_held_at_the_end_says_that_it_may_have_been_dropped():
     with lab.record() as freed:
         program(x, True)
     assert cost(dropped).held[-1] == 3 * 4 * 4
-    assert f"48 bytes at the end. {DROPPED}" in repr(cost(dropped))
+    assert f"48 bytes at the end.\n{DROPPED}" in repr(cost(dropped))
     assert DROPPED not in repr(cost(freed))
 
 

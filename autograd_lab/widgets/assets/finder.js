@@ -22,7 +22,7 @@ export class Finder {
   constructor(graph) {
     this.graph = graph;
     this.found = [];
-    this.input = h("input", focusable({ type: "search", placeholder: "Find name or line", "aria-label": "Find a node by name, variable, operation, group or line",
+    this.input = h("input", focusable({ type: "search", placeholder: "Find a node", "aria-label": "Find a node by name, variable, operation, group or line",
       oninput: () => this.search(), onkeydown: (e) => this.key(e) }));
     this.count = h("span", { class: "agl-found", "aria-live": "polite" });
     this.root = h("div", { class: "agl-bar", role: "search" }, this.input, this.count,

@@ -9,7 +9,7 @@ For an output with m elements and an operand with n, the Jacobian has m rows and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
@@ -61,27 +61,29 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
     return found
 
 
-def sent(node: Node, gradients: Iterable[Any], values: Sequence[Any]) -> Iterator[list[Any]]:
+def sent(node: Node, gradients: Iterable[Any], values: Sequence[Any]) -> list[list[Any]]:
     """What the rule of `node` sends for each of some gradients: one array per operand, None where nothing goes.
 
     `values` are the saved arrays. Nothing of it is recorded or watched. Raises what the rule raises.
     """
-    edges = node.next_functions
-    for g in gradients:
-        state = THREAD.state
-        grad, watch = state.grad, state.watch
-        state.grad, state.watch = False, None
-        state.refresh()
-        try:
-            with np.errstate(all="ignore"):
+    wanted = [fn is not None for fn, _ in node.next_functions]
+    found = []
+    state = THREAD.state
+    grad, watch = state.grad, state.watch
+    state.grad, state.watch = False, None
+    state.refresh()
+    try:
+        with np.errstate(all="ignore"):
+            for g in gradients:
                 grads = node.vjp(g, *values)
                 grads = grads if isinstance(grads, tuple) else (grads,)
                 if node.broadcast is not None:
                     grads = unbroadcast(node, grads)
-        finally:
-            state.grad, state.watch = grad, watch
-            state.refresh()
-        yield [fn and one for (fn, _), one in zip(edges, grads, strict=False)]
+                found.append([one if goes else None for goes, one in zip(wanted, grads, strict=False)])
+    finally:
+        state.grad, state.watch = grad, watch
+        state.refresh()
+    return found
 
 
 def askable(node: Node, saved: Sequence[Any] | None, shape: Sequence[int]) -> bool:

@@ -167,12 +167,12 @@ def _asked(node: Any, shape: tuple[int, ...], dtype: Any) -> list[Any]:
         if len(function._infos) != 1 or any(one is not None and one.packed is not None for one in kept):
             return []
         with suppress(Exception):
-            messages = next(sent(node, [[ones]], ()))
+            messages = sent(node, [[ones]], ())[0]
             return [m.detach().numpy() if isinstance(m, Variable) else m for m in messages]
     elif isinstance(node, Rule) and node.plain and not any(isinstance(t, Packed) for t in node.saved):
         values = node.unpack(False)
         with suppress(NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # a rule that cannot be run
-            return next(sent(node, [ones], values))
+            return sent(node, [ones], values)[0]
     return []
 
 

@@ -90,17 +90,17 @@ class Policy:
         extension = self.extension(student, notebook)
         if extension is None:
             return due
-        return extension.until or (due and due + timedelta(days=extension.days))
+        return extension.until or (due and later(due, DAY * extension.days))
 
     def lateness(self, due: datetime | None, handed_in: datetime | None) -> tuple[int, float, bool]:
         """(days late, each day begun counting as one; the share that it costs; whether it came after closing)."""
         if due is None or handed_in is None:
             return 0, 0.0, False
-        late = (handed_in - due).total_seconds()
-        if late <= self.grace:
+        if handed_in <= later(due, self.grace):
             return 0, 0.0, False
-        days = max(1, math.ceil(late / DAY))
-        if self.closes is not None and late > self.closes + self.grace:
+        about = math.ceil((handed_in - due).total_seconds() / DAY)
+        days = next(n for n in range(max(1, about - 1), about + 2) if handed_in <= later(due, n * DAY))
+        if self.closes is not None and handed_in > later(due, self.closes + self.grace):
             return days, 1.0, True
         return days, min(1.0, self.cap, self.rate * days), False
 
@@ -258,6 +258,13 @@ def _seconds(text: str, option: str) -> float | None:
             f"for instance: --{option} 15m, 2h, 1d" + (" or never" if option == "closes" else ""),
         )
     return sum(float(number) * _UNITS[unit] for number, unit in re.findall(form, text))
+
+
+def later(at: datetime, seconds: float) -> datetime:
+    """So much later. Whole days go by the clock on the wall: seven days from 18:00 end at 18:00, whatever the clocks do meanwhile."""
+    days, rest = divmod(seconds, DAY)
+    on_the_wall = at.astimezone().replace(tzinfo=None) + timedelta(days=days)
+    return on_the_wall.astimezone(UTC) + timedelta(seconds=rest) if days else at + timedelta(seconds=rest)
 
 
 def _length(seconds: float) -> str:

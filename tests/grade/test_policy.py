@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from datetime import UTC, datetime, timedelta
 
 import classroom as c
@@ -87,6 +88,36 @@ def test_who_is_later_never_pays_less(seconds, rate, cap, grace, closes):
     policy = Policy(rate=rate, cap=cap, grace=grace, closes=closes)
     (_, less, _), (_, more, _) = (policy.lateness(DUE, DUE + timedelta(seconds=s)) for s in sorted(seconds))
     assert 0 <= less <= more <= 1
+
+
+@pytest.fixture(
+    params=["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"]
+)
+def zone(request, monkeypatch):
+    """The clock on the wall of a place: in most the hours of a day are not always 24."""
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield request.param
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_days_go_by_the_clock_on_the_wall(zone):
+    """For each day of a year: work handed in at the minute of the due date, n days later, is n days late, and an extension ends there."""
+    noon = datetime(2026, 1, 1, 12)
+    for day in range(365):
+        due = (noon + timedelta(days=day)).astimezone(UTC)
+        for n in (1, 2, 7):
+            there = (noon + timedelta(days=day + n)).astimezone(UTC)
+            policy = Policy(
+                due={"": due}, rate=0.1, closes=n * DAY, extensions={"ada": {"": Extension(days=n)}}
+            )
+            assert policy.due_of("ada", "04_nodes") == there
+            assert policy.lateness(due, there) == (n, pytest.approx(0.1 * n), False)
+            after = there + timedelta(seconds=1)
+            assert policy.lateness(due, after) == (n + 1, 1.0, True)
+            assert Policy(rate=0.1, grace=n * DAY).lateness(due, there)[0] == 0
+            assert Policy(rate=0.1, grace=n * DAY).lateness(due, after)[0] == n + 1
 
 
 def test_what_late_work_earns_at_most(book):

@@ -230,6 +230,7 @@ class Names:
     """
 
     def __init__(self) -> None:
+        self.passing = False  # whether the last name found is a loop's, which will soon be another tensor's
         self._tables: dict[int, _Table] = {}  # by the id of a namespace, list, tuple or dict
         self._modules = Modules()
 
@@ -240,6 +241,7 @@ class Names:
         that a loop takes out of a list, `for p in params:`, is params[3]: the next turn of the loop calls another one p.
         """
         here: FrameType | None = frame
+        self.passing = False
         while here is not None:
             variables, shared = here.f_locals, here.f_globals
             wanted = deep and getattr(value, "requires_grad", False)
@@ -269,6 +271,7 @@ class Names:
                     if inner := self._inside(name, held, value, thorough):
                         return inner
             if only:
+                self.passing = True
                 return only
             here = None if here.f_code.co_name == "<module>" else here.f_back
         return ""
@@ -481,14 +484,29 @@ def may_hold_parts(kind: type) -> bool:
     return _can_hold(kind) or kind.__module__ == "__main__"
 
 
-def all_parts_of(name: str, held: Any) -> Iterator[tuple[str, Any]]:
-    """The same as `parts_of`, and what an object of a class of the program's own holds."""
+def all_parts_of(
+    name: str, held: Any, deep: int = 6, seen: set[int] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """The same as `parts_of`, and what objects of the program's own classes hold, also those in lists: net.layers[0].w."""
     yield from parts_of(name, held)
-    if type(held).__module__ == "__main__" and not hasattr(held, "named_parameters"):
+    seen = set() if seen is None else seen
+    if not deep or id(held) in seen:  # objects may hold each other
+        return
+    seen.add(id(held))
+    if _is_own(held):
         for key, part in list(getattr(held, "__dict__", {}).items()):
             inner = key if name == "self" else f"{name}.{key}"
             yield inner, part
-            yield from parts_of(inner, part)
+            yield from all_parts_of(inner, part, deep - 1, seen)
+    elif type(held) in (list, tuple, dict) and len(held) <= 100:
+        for key, item in list(held.items()) if type(held) is dict else enumerate(held):
+            if _is_own(item) and isinstance(key, str | int):
+                yield from all_parts_of(f"{name}[{key!r}]", item, deep - 1, seen)
+
+
+def _is_own(held: Any) -> bool:
+    """Whether this is an object of a class of the program's own, and no module."""
+    return type(held).__module__ == "__main__" and not hasattr(type(held), "named_parameters")
 
 
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:

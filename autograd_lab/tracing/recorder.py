@@ -260,6 +260,7 @@ class Recording(Trace):
     def find_names(self, namespace: dict[str, Any]) -> None:
         """Name tensors after the variables of a namespace that the block itself cannot see."""
         self._recorder.find_names((namespace, ()))
+        self._recorder.scopes.append((namespace, ()))
 
     def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
         """Whether this recording knows the tensors, and `.grad` has not changed since."""
@@ -319,6 +320,7 @@ class Recorder(Watch):
         self.used_in: dict[int, tuple[Any, str]] = {}  # of these: the library's function that uses it first
         self.unnamed: list[Any] = []  # other tensors without a name: buffers of modules, and parts of lists
         self.sought = 0  # how many of them have been searched in vain
+        self.scopes: list[tuple[dict[str, Any], tuple[()]]] = []  # namespaces of programs that we run
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
         self.remakes: list[Any] = []  # leaves made from other tensors' numbers; kept until they are met
         self.hooks = Hooked(lambda note: self.notes.append(note))
@@ -926,6 +928,8 @@ class Recorder(Watch):
                 ) and self._whose_gradient(t) is not None  # a gradient is named w.grad
                 if frame is not None and not is_gradient:
                     name = self.names.name(frame, t, deep=wants)
+                    if self.names.passing:  # an object may hold it for good: its part is then a better name
+                        self.nameless.append(t)
                 if not name and maker is None:
                     if wants:
                         self.nameless.append(t)
@@ -996,17 +1000,20 @@ class Recorder(Watch):
         nameless = {id(t) for t in self.nameless if id(t) not in self.given}
         rounds: list[list[tuple[str, Any]]] = [[], [], []]
         known_globals: set[tuple[int, int]] = set()  # many calls have the same
+        spaces = list(self.scopes) if nameless else []
         for frame in frames if nameless else ():
-            if frame is not None:
-                for scope, passing in _namespaces(frame):
-                    if scope is frame.f_globals:
-                        key = id(scope), id(passing)
-                        if key in known_globals:
-                            continue
-                        known_globals.add(key)
-                    for name, held in dict(scope).items():
-                        if may_hold_parts(type(held)) and not name.startswith(("_", "@")):
-                            rounds[1 if name == "self" else 2 if name in passing else 0].append((name, held))
+            if frame is None or frame.f_code.co_filename.startswith(self.internal):
+                continue
+            for scope, passing in _namespaces(frame):
+                key = id(scope), id(passing)
+                if scope is not frame.f_globals or key not in known_globals:
+                    spaces.append((scope, passing))
+                if scope is frame.f_globals:
+                    known_globals.add(key)
+        for scope, passing in spaces:
+            for name, held in dict(scope).items():
+                if may_hold_parts(type(held)) and not name.startswith(("_", "@")):
+                    rounds[1 if name == "self" else 2 if name in passing else 0].append((name, held))
         for variables in rounds:
             seen: set[int] = set()  # many variables hold the same
             found: dict[int, str] = {}
@@ -1064,6 +1071,7 @@ class Recorder(Watch):
             self.notes = []
             self.met, self.grads, self.returned, self.used_in = {}, {}, {}, {}
             self.nameless, self.unnamed = [], []
+            self.scopes = []
             self.shared_memory, self.remakes, self.arrays = Shared(_no_more, _no_more), [], {}
             self.memory = self.shared_memory.memory
         return self._lists

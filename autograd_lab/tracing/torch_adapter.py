@@ -873,6 +873,8 @@ class TorchRecorder(Recorder):
             name = self.given.get(id(t), "")
             if not name and frame is not None:
                 name = self.names.name(frame, t, deep=t.requires_grad)
+                if self.names.passing:
+                    self.nameless.append(t)
             if not name and t.requires_grad and t.is_leaf:
                 self.nameless.append(t)
             elif not name and fn is None and frame is not None and self._whose_gradient(t) is None:

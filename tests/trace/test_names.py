@@ -9,9 +9,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 import autograd_lab as torch
 from autograd_lab import lab, nn
 from autograd_lab.tracing.names import Names
+from autograd_lab.tracing.sources import keep_source
+from autograd_lab.widgets.program import recorded
 
 
 def leaf(x: float = 1.0):
@@ -287,3 +291,46 @@ def test_sources_are_kept_in_one_place():
         if re.search(r"linecache\.cache\[[^]]+\] = ", file.read_text(encoding="utf-8"))
     ]
     assert keepers == ["tracing/sources.py"]
+
+
+NEURONS = """
+class Neuron:
+    def __init__(self, n):
+        self.w = [torch.tensor(0.5, requires_grad=True) for _ in range(n)]
+        self.b = torch.tensor(0.0, requires_grad=True)
+
+    def __call__(self, x):
+        return torch.tanh(sum((w * xi for w, xi in zip(self.w, x)), self.b))
+
+class Layer:
+    def __init__(self, a, b):
+        self.neurons = [Neuron(a) for _ in range(b)]
+        self.of = self.neurons  # a name for the same
+
+net = [Layer(2, 2), Layer(2, 1)]
+x = [1.0, -2.0]
+for layer in net:
+    x = [neuron(x) for neuron in layer.neurons]
+x[0].backward()
+"""
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+def test_what_objects_in_lists_hold_is_told_apart(library):
+    """Six leaves were called `w` and three `b`: a loop's variable, and the attribute alone."""
+    lib = pytest.importorskip(library, exc_type=ImportError)
+    keep_source("<neurons>", NEURONS)
+    with (lab.record if lib is torch else lab.record_torch)() as trace:
+        exec(compile(NEURONS, "<neurons>", "exec"), {"torch": lib, "__name__": "__main__"})
+    assert len({t["name"] for t in trace.tensors if t["leaf"] and t["requires_grad"]}) == 9
+
+
+@pytest.mark.parametrize("ends", ["", "1 / 0"])
+def test_a_program_that_we_run_is_searched_and_not_the_call_that_runs_it(ends):
+    """A layer that was made inside was called namespace['model'].0.weight, after a variable of ours."""
+    source = f"model = torch.nn.Sequential(torch.nn.Linear(2, 1))\ny = model(torch.ones(2))\n{ends}"
+    trace, _ = recorded([compile(source, "<program>", "exec")], {"torch": torch}, lab.record())
+    assert [t["name"] for t in trace.tensors if t["requires_grad"] and t["leaf"]] == [
+        "model.0.weight",
+        "model.0.bias",
+    ]

@@ -267,6 +267,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
     "negative": lambda numbers: tuple(-x for x in numbers),
     "last_dims": lambda shape: tuple(range(-len(shape), 0)),
     "all_but": lambda dim, ndim: tuple(d for d in range(ndim) if d != dim % ndim),
+    "abs": abs,
     "min": min,
     "max": max,
     "len": len,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from copy import copy
 
 from .rules import (
@@ -114,6 +115,10 @@ class Narrator:
                 self.made.setdefault(event.get("n"), k)
         self._terms: dict[int, list[Term]] = {}
         self._described: dict[int | None, str] = {}
+        self.being_saved = dict(_being_saved(trace, self.made))
+        for t in self.being_saved:
+            if self.tensors[t] in _NAMELESS:
+                self.tensors[t] = f"the result of {self.nodes[trace.tensors[t]['node']]}"
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         self.retaining: set[int] = set()  # the passes that wrote another `.grad`
         current: set[int] = set()  # of a pass whose beginning was not recorded
@@ -187,6 +192,12 @@ class Narrator:
     def _leaf(self, e: Record) -> Phrase:
         tensor = self.trace.tensors[e["t"]]
         name, value = tensor["name"], self.described(tensor["value"])
+        if e["t"] in self.being_saved:
+            text = "{0} has just computed {1}. A hook on saved values gets it before the node {2} is made."
+            if self.being_saved[e["t"]]:
+                text = "{0} has just computed {1} again. checkpoint takes it before the node {2} is made."
+            n = tensor["node"]
+            return (text, as_in_code(self.trace.nodes[n]), value, self.nodes[n])
         if tensor["requires_grad"] and not tensor["leaf"]:
             text = "{0} comes in with a history: it was computed before, and gradients go on from it. Its value: {1}."
             return (text, self._first(e["t"]), value)
@@ -203,7 +214,7 @@ class Narrator:
             return ("{0} comes in: {1}. It needs no gradient.", self._first(e["t"]), value)
         if tensor["shape"]:
             return ("A tensor without a name comes in: {0}. It needs no gradient.", value)
-        return ("The constant {0} comes in: it needs no gradient.", value)
+        return ("The constant {0} comes in: it needs no gradient.", name if is_number(tensor) else value)
 
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
@@ -359,6 +370,8 @@ class Narrator:
         name = self._of("grad", e["t"])
         by = {"assigned": "was assigned", "zero_grad": "was reset by zero_grad"}
         how = by.get(e.get("how", ""), f"was changed by {e.get('how')}")
+        if e["v"] is None and e.get("how") == "assigned":  # `w.grad = None` and `del w.grad` are the same
+            return ("{0} was cleared: it is now None.", name)
         return ("{0} {1}: it is now {2}.", name, how, self.described(e["v"]))
 
     def _detach(self, e: Record) -> Phrase:
@@ -453,8 +466,12 @@ class Narrator:
         ):  # user code need not have run: it may only note what came
             lead = "At {1}, {0}"
             what = self._module(self.trace.nodes[e["n"]])
-        before = _list([self.described(v) for v in e.get("before") or []])
-        after = _list([self.described(v) for v in e.get("after") or []])
+        given, left = e.get("before") or [], e.get("after") or []
+        before = _list([self.described(v) for v in given])
+        after = _list([self.described(v) for v in left])
+        same = self._same(given, left)
+        if before == after and not same:  # in four digits, or from the smallest to the largest
+            before, after = self._closely(given), self._closely(left)
         if e["stage"] == "shared":
             return (
                 "The code that just ran wrote into a gradient that {0} has, too: it was {1} there and is now {2}.",
@@ -463,18 +480,37 @@ class Narrator:
                 after,
             )
         name = self.hook_place(e)
-        if e["stage"] == "post_accumulate" and e.get("after"):
+        if e["stage"] == "post_accumulate" and left:
             t = self.trace.nodes[e["n"]]["tensor"]
             its = "its .grad" if t is None else self._its("grad", t)
-            if before == after:
+            if same:
                 text = "A post-accumulate hook on {0} looks at {1}, which is {2}, and leaves it as it is."
                 return (text, name, its, before)
+            if before == after:
+                text = "A post-accumulate hook on {0} puts other numbers into {1}: again {2}."
+                return (text, name, its, after)
             return ("A post-accumulate hook on {0} changes {1} from {2} to {3}.", name, its, before, after)
-        if not e.get("after"):
+        if not left:
             return (lead + " ran: there is no gradient it could change.", what, name)
+        several = sum(v is not None for v in given) > 1
+        them, they = ("gradients", "them as they are") if several else ("gradient", "it as it is")
+        if same:
+            return (lead + " looks at the {3} {2} and leaves {4}.", what, name, before, them, they)
         if before == after:
-            return (lead + " looks at the gradient {2} and leaves it as it is.", what, name, before)
-        return (lead + " changes the gradient from {2} to {3}.", what, name, before, after)
+            return (lead + " puts other numbers into the {3}: again {2}.", what, name, after, them)
+        return (lead + " changes the {4} from {2} to {3}.", what, name, before, after, them)
+
+    def _same(self, before: list[int | None], after: list[int | None]) -> bool:
+        """Whether a hook left what it got: equal texts do not say so."""
+        values = [[None if v is None else self.trace.values[v] for v in part] for part in (before, after)]
+        return values[0] == values[1]
+
+    def _closely(self, values: list[int | None]) -> str:
+        """Values with the six digits that a trace has."""
+        found = [None if v is None else scalar(self.trace.values[v]) for v in values]
+        return _list(
+            [self.described(v) if x is None else f"{x:.6g}" for v, x in zip(values, found, strict=True)]
+        )
 
     def hook_place(self, e: Record) -> str:
         """What the hook of an event "hook" was registered on, as its author knows it: a tensor, or a node.
@@ -775,6 +811,20 @@ class Narrator:
         return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
 
 
+def _being_saved(trace: Trace, made: dict[int | None, int]) -> Iterator[tuple[int, bool]]:
+    """The results that a hook on saved values got before their node was made, and whether it was a checkpoint's.
+
+    The last of a checkpoint's second run gets no node: the run stops there.
+    """
+    for k, event in enumerate(trace.events):
+        if event["k"] != "leaf" or (n := trace.tensors[event["t"]].get("node")) is None:
+            continue
+        after: Record = trace.events[k + 1] if k + 1 < len(trace.events) else {"k": ""}
+        again = after["k"] == "detach" and after["from"] == event["t"] and after.get("inside") == "checkpoint"
+        if again or made.get(n, k) > k:
+            yield event["t"], again
+
+
 def _versions(trace: Trace) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """{(tensor, version): [(number of an event, the value that its write left)]}: several, where nobody counted them."""
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}
@@ -794,6 +844,8 @@ _OWN = [
     ("MaxPool", "result1", "the places of the largest as its result1"),
     ("", "self", "its input"),
     ("", "other", "its other operand"),
+    *(("", name, "its first operand") for name in ("mat1", "batch1", "tensor1", "vec1", "x1")),
+    *(("", name, "its second operand") for name in ("mat2", "batch2", "tensor2", "vec2", "vec", "x2")),
 ]
 """(Part of a node's name, what PyTorch calls a value that it saves, words for it) where no variable has the value."""
 

@@ -716,8 +716,11 @@ class Film:
         retained = {e["t"] for e in self.trace.events if e["k"] == "retain"}
         shown = sorted(e["t"] for e in self.trace.events if e["k"] == "leaf")
         own = [
-            t for t in shown if self.trace.tensors[t].get("grad_of") is None
-        ]  # those stand in the rows of their tensors
+            t
+            for t in shown
+            if self.trace.tensors[t].get("grad_of") is None  # those stand in the rows of their tensors
+            and t not in self.narrator.being_saved
+        ]
         named = [t for t in own if rows[t]["name"] or rows[t]["grad"]]
         leaves = sorted(named, key=lambda t: not rows[t]["grad"])
         return {"tensors": rows, "leaves": [*leaves, *sorted(retained - set(leaves))]}

@@ -124,6 +124,7 @@ NORMS = {
         "its total_weight = 5",
     ],
     "w * torch.tensor([1.0, 2.0, 3.0])": ["its other operand ([1, 2, 3])"],
+    "w @ torch.ones(3, 2)": ["its second operand (3x2 values, all 1)"],
     "torch.tensor([1.0, 2.0, 3.0]) * w": ["its input ([1, 2, 3])"],
 }
 

@@ -49,6 +49,7 @@ def unexplained(trace):
         texts = [rules.forward(trace, n)[0], *[part for sent in rules.sends(trace, n) for part in sent]]
         called = {word for text in texts for word in re.findall(r"(?<![\w.])(\w+)\(", text)}
         yield from (word for word in called - WORDS.keys() if not can_be_looked_up(word))
+        yield from (found for text in texts for found in re.findall(r"\bif\b.+\belse\b.*", text))  # undecided
         known = {*shown.tensors, *shown.lists, *shown.call.definitions, *NAMES, "nothing", "g", "gs"}
         yield from (name for name in shown.stated.letters - known if not re.fullmatch(r"g\d+", name))
     for k in range(len(trace) + 1):

@@ -129,3 +129,62 @@ def test_a_view_that_is_written_is_called_by_what_made_it():
         u[0] = leaf(1.0)[0] * 2
 
     assert told(program, "inplace")[0].startswith("The result of select is changed in place by copy_")
+
+
+def test_a_hook_that_gives_other_numbers_changes_the_gradient():
+    """Their range was the same, or four digits, and it was said to leave the gradient as it is."""
+    x = torch.arange(6.0).requires_grad_()
+    cases = {
+        "leaves it as it is.": lambda g: g.neg().neg(),
+        "puts other numbers into the gradient: again 6 values from 0 to 5.": lambda g: g.flip(0),
+        "from 6 values from 0 to 5 to 6 values from 0 to 10.": lambda g: 2 * g,
+    }
+    for end, hook in cases.items():
+        y = x * 1
+        y.register_hook(hook)
+        assert told(lambda y=y: y.backward(torch.arange(6.0)), "hook")[0].endswith(end)
+    z = x.sum() * 1
+    z.register_hook(lambda g: g * 1.00002)
+    assert told(z.backward, "hook") == ["A hook on z changes the gradient from 1 to 1.00002."]
+    x.register_post_accumulate_grad_hook(lambda t: setattr(t, "grad", t.grad.flip(0)))
+    x.grad = None
+    assert told(lambda: x.backward(torch.arange(6.0)), "hook") == [
+        "A post-accumulate hook on x puts other numbers into x.grad: again 6 values from 0 to 5."
+    ]
+    w = leaf(2.0)
+    w = w * w
+    w.grad_fn.register_hook(lambda gi, go: None)
+    assert told(w.backward, "hook")[0].endswith(
+        "looks at the gradients [2] and [2] and leaves them as they are."
+    )
+
+
+def test_what_is_about_to_be_saved_was_not_computed_before():
+    """Hooks on saved values get a result before its node is made: it was said to come in with a history."""
+    x = leaf(0.3)
+
+    def saving():
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach(), lambda t: t):
+            (x * 2).tanh()
+
+    def again():
+        checkpoint(lambda x: (x * 2).tanh().exp(), x, use_reentrant=False).backward()
+
+    for program, end in ((saving, "A hook on saved values gets it"), (again, "checkpoint takes it")):
+        came = [text for text in told(program, "leaf") if "constant" not in text and "leaf" not in text]
+        assert "has just computed [0.537" in came[0]
+        assert all(end in text for text in came)
+
+
+def test_a_gradient_that_is_deleted_was_not_assigned():
+    x = leaf(1.0)
+
+    def program():
+        x.sum().backward()
+        del x.grad
+        x.grad = None
+        x.grad = torch.ones(1)
+
+    assert [text.partition(": ")[0] for text in told(program, "grad")] == ["x.grad was cleared"] * 2 + [
+        "x.grad was assigned"
+    ]

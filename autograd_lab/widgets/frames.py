@@ -423,7 +423,8 @@ class Film:
         record = self.trace.values[v]
         single = rules.scalar(record)
         if single is not None:
-            return (text := rules.number(single)), text
+            truth = isinstance(record["data"], bool)
+            return (text := str(record["data"]) if truth else rules.number(single)), text
         data = record.get("data", record.get("corner"))
         item = {
             "shape": record["shape"],
@@ -1190,7 +1191,7 @@ def in_brief(record: Record) -> str:
     """
     shape, count = record["shape"], prod(record["shape"])
     if count == 1 and not shape:
-        return rules.number(record["data"])
+        return rules.describe(record)
     if 0 < count <= 4 and "data" in record:
         exact = rules.describe(record)
         return (
@@ -1226,7 +1227,7 @@ def largest(record: Record) -> float:
 
 def has_strip(item: Any) -> bool:
     """Whether a value of a film has a heat strip beside its text: its numbers do not stand there."""
-    return not isinstance(item, str) and item["short"][0] != "["
+    return not isinstance(item, str) and item["short"][0] != "[" and 0 not in item["shape"]
 
 
 def at(timeline: list[Any], k: int, width: int = 2) -> Any:

@@ -70,6 +70,27 @@ def test_few_numbers_are_written_out(numbers, text):
     assert not has_strip(values[0])
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
+def test_no_numbers_have_no_strip(shape):
+    """Its room was kept, on messages and in the table, and nothing stood there."""
+    w = torch.zeros(shape, requires_grad=True)
+    with lab.record() as trace:
+        w.sum().backward()
+    values = [item for item in film(trace)["values"] if not isinstance(item, str)]
+    assert values
+    assert not any(map(has_strip, values))
+
+
+def test_a_truth_is_no_number():
+    """True stood as 1 in its box and in the table, and as True in the sentence."""
+    w = torch.tensor(2.0, requires_grad=True)
+    flag = torch.tensor(True)
+    with lab.record() as trace:
+        y = w * flag
+    assert "True" in film(trace)["values"]
+    assert "True" in texts(svg(film(trace)))
+
+
 def test_a_large_array_has_its_strip_in_a_drawing():
     """draw() looks at the numbers of large arrays and of those with nan."""
     w = torch.linspace(-1, 1, 100, requires_grad=True)

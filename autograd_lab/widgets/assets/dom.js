@@ -71,7 +71,7 @@ export function brief(film, v) {
 }
 
 /** Whether a value has a heat strip beside its text: its numbers do not stand there. */
-export const hasStrip = (item) => item?.short !== undefined && item.short[0] !== "[";
+export const hasStrip = (item) => item?.short !== undefined && item.short[0] !== "[" && !item.shape.includes(0);
 
 /** The colour scale of a heat map: from -most over 0 to most. */
 export function scale(top) {

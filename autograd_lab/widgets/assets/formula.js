@@ -191,7 +191,16 @@ export const symbol = (name) => `<math>${xml("mi", GREEK[name] ?? escape(name))}
 
 const NO_NAMES = new Set();
 
-/** A rule's text as a <math> element; `names` are the variables of the user's code, which are never taken for words. */
+/** A long formula as several elements, between which a browser can break the line: it breaks none inside of one. */
+function broken(math) {
+  const open = [];
+  return math.replace(/<[^>]*>/g, "").length < 40 ? math : math.replace(/<mo>[,;=\u00d7+]<\/mo>|<(\/?)(\w+)[^>]*>/g, (tag, end, name) => {
+    if (name) { end ? open.pop() : open.push(name); return tag; }
+    return open.some((one) => one !== "mrow") ? tag : `${tag}${"</mrow>".repeat(open.length)}</math>\u200b<math displaystyle="true">${"<mrow>".repeat(open.length)}`;
+  });
+}
+
+/** A rule's text as a <math> element, or several; `names` are the variables of the user's code, which are never taken for words. */
 export function formula(text, names = NO_NAMES) {
-  return text ? `<math displaystyle="true">${new RuleParser(text, names).all()}</math>` : "";
+  return text ? `<math displaystyle="true">${broken(new RuleParser(text, names).all())}</math>` : "";
 }

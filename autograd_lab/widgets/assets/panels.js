@@ -335,7 +335,8 @@ export class Panels {
       const told = out.filter(([, to, , , v]) => v !== -1 || film.strings[to]); // not an operand from before the recording that gets nothing
       const sends = told.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
         : term(film, film.strings[to], film.strings[rule], v, film.strings[text], this.names)));
-      html += `<div class="agl-vjp">${entry.g.map((v) => card(film, `incoming <i>${this.g}</i>`, v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
+      const several = node.outputs.length > 1 && node.rule.some(([, rule]) => node.outputs.some((_, nr) => rule?.includes(`${this.g}${nr}`)));
+      html += `<div class="agl-vjp">${entry.g.map((v, nr) => card(film, `incoming <i>${this.g}${several ? nr : ""}</i>`, v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
     }
     if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
@@ -495,14 +496,14 @@ export class Panels {
   showEngine(p) {
     const film = this.film, on = p.name === "backward";
     const [queue, total] = on ? first(film.queue, this.stage.k) : [[], 0], [waiting, many] = (on && at(film.waiting, this.stage.k)) || [[], 0];
-    const chip = (n, note, extra) => `<span class="agl-chip ${extra}">${escape(film.nodes[n].label)}${note}</span>`;
+    const chip = (n, extra, lead = "") => `<span class="agl-chip ${extra}">${lead}${escape(film.nodes[n].label)}</span>`;
     const count = (all) => (all > 1 ? ` (${all})` : "");
     const yours = (what) => `<div><h4>${what}</h4><div><span class="agl-more">yours to say</span></div></div>`;
-    let html = on && this.stage.quiz.hidesQueue ? yours("Ready queue") + yours("Waiting") : `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
-      <div><h4>Waiting${count(many)}</h4><div>${waiting.map(([n, a, of]) => chip(n, ` <b>${a} of ${of}</b> arrived`, "")).join("") || '<span class="agl-more">none</span>'}</div></div>`;
+    let html = on && this.stage.quiz.hidesQueue ? yours("Ready queue") + yours("Waiting") : `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
+      <div><h4>Waiting${count(many)}</h4><div>${waiting.map(([n, a, of]) => chip(n, "", `<b>${a} of ${of}</b> at `)).join("") || '<span class="agl-more">none</span>'}</div></div>`;
     const [nodes, held] = this.stage.level.has("saved") ? this.details.held(this.stage.k, 6) : [[], 0];
-    const value = ([t, version]) => `${escape(film.tensors[t].name || (film.tensors[t].label.length < 9 ? film.tensors[t].label : "result"))}${version ? ` v${version}` : ""}`;
-    const pin = ([n, values, gone]) => `<span class="agl-chip${gone ? " agl-gone" : ""}"><b>${values.map(value).join(", ")}</b> ${gone ? "freed by" : "for"} ${escape(film.nodes[n].label)}</span>`;
+    const value = (n) => ([t, version]) => `${escape(film.tensors[t].name || (film.nodes[n].outputs.includes(t) ? "own result" : film.tensors[t].label.replace(/^the /, "")))}${version ? ` v${version}` : ""}`;
+    const pin = ([n, values, gone]) => `<span class="agl-chip${gone ? " agl-gone" : ""}"><b>${values.map(value(n)).join(", ")}</b> ${gone ? "freed by" : "for"} ${escape(film.nodes[n].label)}</span>`;
     if (this.stage.level.has("saved")) html += `<div><h4>Saved${count(held)}</h4><div>${nodes.map(pin).join("") || '<span class="agl-more">nothing</span>'}</div></div>`;
     if (html !== this.engineWas) this.engine.innerHTML = this.engineWas = html;
   }
@@ -528,8 +529,9 @@ export class Panels {
         const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [brief(film, v), tensor.grad ? brief(film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
         cells.slice(0, this.columns.length - 1).forEach((text, i) => {
           const item = state === undefined || (i && !tensor.grad) ? undefined : film.values[[v, grad][i]], cell = leaf.row.children[i + 1];
+          cell.style.whiteSpace = hasStrip(item) || text.length > 12 ? "" : "nowrap";
           if (!hasStrip(item) && !cell.firstElementChild) return write(cell, text);
-          cell.replaceChildren(text, ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));
+          cell.replaceChildren(h("span", {}, text), ...(hasStrip(item) ? [s("svg", { class: "agl-mini agl-thumb", viewBox: "0 0 22 12", "aria-hidden": "true" })] : []));
           if (hasStrip(item)) cell.lastChild.innerHTML = strip(item, 0, 0, 22, 12);
         });
         this.stage.editor.dress(leaf.row.children[1], leaf.t);

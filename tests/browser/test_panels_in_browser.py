@@ -165,8 +165,8 @@ PANELS = {
     "simple": [],
     "rules": [".agl-rule", ".agl-leaves"],
     "queue": [".agl-rule", ".agl-leaves", ".agl-engine"],
-    "saved": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved"],
-    "all": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved", ".agl-saved small"],
+    "saved": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved", ".agl-svg .agl-kept"],
+    "all": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved", ".agl-svg .agl-kept", ".agl-saved small"],
 }
 
 

@@ -847,7 +847,7 @@ export class Graph {
         box.strip = s("g", { class: "agl-thumb" });
         box.g.append(box.grad, box.strip);
       }
-      box.version = s("text", { ...(unit.fed ? { x: x - 5, y: y + hh / 2 + 3 } : { x: x + w - 1, y: y - 4 }), class: "agl-cap agl-right" });
+      box.version = s("text", { ...(unit.fed ? { x: x - 5, y: y + hh / 2 + 3 } : { x: x + w - 1, y: y - 4 }), class: "agl-cap agl-right agl-version" });
       box.g.append(box.name, box.value, box.thumb, box.version);
       if (hooks.length) box.g.append(box.hook = hookMark(x, y));
       g.append(box.g);

@@ -630,8 +630,11 @@ class Narrator:
             if t is not None and is_number(self.trace.tensors[t]):
                 known = f"the constant {known}"
             if t is not None and known == "a tensor":
-                own = names_of(self.trace).tensors[t]
-                known = f"the tensor {own}" if own.startswith("[") else "a tensor without a name"
+                names = names_of(self.trace)
+                own, value = names.tensors[t], self.described(names.read(e["n"], t))
+                known = f"the tensor {own}" if own.startswith("[") else f"a tensor without a name ({value})"
+                if not self.trace.tensors[t]["shape"]:
+                    known = f"the constant {value}"  # as it came in
             text = "{0} sends nothing to {1}, which needs no gradient."
             return (text, name, known or "one of its operands")
         return (

@@ -30,7 +30,7 @@ _ONE = {
 _SEVERAL = {"pop": ("g",), "done": ("returned",), "hook": ("before", "after"), "vjp": ("in", "out")}
 _OF_TENSORS = ("value", "grad")
 #: Kinds of events whose sentences have no numbers of the program.
-_WITHOUT_VALUES = frozenset(("edge", "push", "pruned", "free", "mode", "idle", "counts", "backward", "flag"))
+_WITHOUT_VALUES = frozenset(("edge", "push", "free", "mode", "idle", "counts", "backward", "flag"))
 _OF_NODES = ("seq", "jacobian", *rules.PARAMETERS, "inner")
 """Nothing of a film hangs on the first, the second is put in; of the others numbers may differ."""
 

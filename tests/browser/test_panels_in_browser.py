@@ -8,6 +8,7 @@ import linecache
 import math
 import re
 
+import networks
 import pytest
 from playwright.sync_api import expect
 from test_views_in_browser import find, layers
@@ -166,7 +167,14 @@ PANELS = {
     "rules": [".agl-rule", ".agl-leaves"],
     "queue": [".agl-rule", ".agl-leaves", ".agl-engine"],
     "saved": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved", ".agl-svg .agl-kept"],
-    "all": [".agl-rule", ".agl-leaves", ".agl-engine", ".agl-saved", ".agl-svg .agl-kept", ".agl-saved small"],
+    "all": [
+        ".agl-rule",
+        ".agl-leaves",
+        ".agl-engine",
+        ".agl-saved",
+        ".agl-svg .agl-kept",
+        ".agl-saved small",
+    ],
 }
 
 
@@ -590,3 +598,15 @@ def test_a_move_that_came_before_the_questions_is_made_when_they_are_here(bare, 
     if button == "Last":
         expect(page.locator(".agl-answer")).to_be_focused()
         assert page.locator(".agl-answer").get_attribute("aria-label") == asked
+
+
+def test_lines_pass_under_the_title_of_a_group(bare):
+    page = bare().show(lab.step(networks.neurons(50)))
+    page.get_by_role("button", name="Open all groups").click()
+    layers = page.evaluate(
+        "[...document.querySelector('.agl-svg > g').children].map((e) => e.getAttribute('class'))"
+    )
+    assert layers.index("agl-labels") > max(layers.index("agl-forward"), layers.index("agl-backward"))
+    assert page.locator(".agl-labels > .agl-frame-head").count() == page.locator(".agl-frame").count() > 0
+    page.get_by_role("button", name="Close all groups").click()
+    expect(page.locator(".agl-frame-head")).to_have_count(0)

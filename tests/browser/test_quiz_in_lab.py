@@ -333,6 +333,7 @@ def test_a_node_is_chosen_by_a_click_on_the_graph(browser, lab):
     expect(stage.locator(".agl-note")).to_contain_text("MulBackward0 #1 still waits: 0 of 2")
     stage.locator(".agl-grad-fn", has_text="MulBackward0 #3").click()
     expect(stage.locator(".agl-q")).to_contain_text("MulBackward0 #3 got g = 1.")
+    expect(stage.locator(".agl-note")).to_contain_text("Before: Which node does the engine take next?")
     expect(stage.locator(".agl-answer")).to_be_visible()
     eventually(lambda: [r["verdict"] for r in records(notebook, 1, "engine_log")], ["wrong", "right"])
     notebook.close()

@@ -53,8 +53,14 @@ def test_few_numbers_stand_for_themselves_in_a_formula():
         "MulBackward0 sends nothing to the tensor [-1, 2, 0.5]," in text
         for text in sentences(trace, "pruned")
     )
+    trace, _ = recorded(torch, lab.record, "X = w[0, 0] * torch.tensor(2.0)\nX.backward()\n")
+    assert "MulBackward0 sends nothing to the constant 2, which" in " ".join(sentences(trace, "pruned"))
+
+
+def test_many_numbers_are_told_by_their_range():
+    trace, _ = recorded(torch, lab.record, "X = w + torch.ones(3, 3)\nX.sum().backward()\n")
     assert any(
-        "AddBackward0 sends nothing to a tensor without a name," in text
+        "AddBackward0 sends nothing to a tensor without a name (3x3 values, all 1)," in text
         for text in sentences(trace, "pruned")
     )
 

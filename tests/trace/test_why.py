@@ -1161,6 +1161,39 @@ def test_stale():
     )  # fmt: skip
 
 
+def test_the_gradient_of_another_loss():
+    """It was said to be the derivative of the loss that was named, which has no part in it."""
+    w, v = leaf(3.0), leaf(4.0)
+    with lab.record():
+        first = w * v
+        first.backward()
+        second = v * v
+        third = w.detach() * v
+        third.backward()
+        fourth = w * w
+    check(
+        lab.why(w, second), "another-loss", "first.backward()", "second = v * v", "fourth = w * w",
+        words=["began at first: second has no part in it", "second was not computed from"],
+    )  # fmt: skip
+    check(
+        lab.why(w, third), "another-loss", "first.backward()", "third = w.detach() * v", "third.backward()",
+        words=["began at first: third has no part in it", "without their history"],
+    )  # fmt: skip
+    check(
+        lab.why(w, fourth), "another-loss", "first.backward()",
+        words=["fourth was computed from w, but no backward pass began at fourth", "call fourth.backward()"],
+    )  # fmt: skip
+    check(
+        lab.why(w, first), "as-computed", "first = w * v", "first.backward()", words=["derivative of first"]
+    )
+    with lab.record():
+        h = w * v
+        end = h * 2
+        w.grad = None
+        end.backward()
+    assert lab.why(w, h).cause == "as-computed"  # it lies on the way
+
+
 def test_grad_edited():
     w = leaf(3.0, 4.0)
     with lab.record():

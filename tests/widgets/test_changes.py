@@ -77,6 +77,8 @@ LINES = {
     "array": lambda x, y: torch.stack([y, x, y * 0]).mean(),
     "choose": lambda x, y: torch.where(y > 1, y, y * 0.5),
     "item": lambda x, y: y * y.item(),
+    "nameless": lambda x, y: y * torch.tensor(2 * x.item()),
+    "many": lambda x, y: (y + torch.full((5,), x.item())).mean(),
 }
 
 

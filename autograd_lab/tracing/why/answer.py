@@ -110,6 +110,7 @@ CAUSES = {
     # a number, but perhaps not the one that was expected
     "accumulated": "several passes were added up",
     "stale": "the last pass did not touch it",
+    "another-loss": "it came from another loss",
     "grad-edited": "it was changed after the pass",
     "data-write": "a saved value was changed through .data, unnoticed",
     "data-replaced": "`.data =` gave a tensor other numbers, unnoticed",

@@ -19,6 +19,7 @@ def number(q: Question) -> Why:
     """The history of `.grad`."""
     return (
         _edited(q)
+        or _of_another(q)
         or _stale(q)
         or _accumulated(q)
         or _hooked(q)
@@ -55,6 +56,37 @@ def _edited(q: Question) -> Why | None:
         + facts.at(k, f"changed by {how} here"),
         fix="was that meant (clipping, for example)? Then there is nothing to do.",
         k=k,
+    )
+
+
+def _of_another(q: Question) -> Why | None:
+    """The loss that was named had no part in it."""
+    facts = q.facts
+    filled = [k for k in facts.grads[q.t] if facts.events[k]["k"] != "grad"]
+    runs = [run for run in (_run_at(q, k) for k in filled) if run is not None]
+    if q.loss is None or not runs:
+        return None
+    own, node = q.passes(), facts.trace.tensors[q.loss]["node"]
+    if any(run in own or node in facts.behind(run.event["roots"]) for run in runs):
+        return None
+    loss, root = facts.name(q.loss), facts.root_of(runs[-1])
+    began = f", which began at {facts.name(root)}" if root is not None else ""
+    connected = node is not None and facts.node_of(q.t) in facts.behind([node])
+    end = own[-1].start if own else len(facts.events) - 1
+    reason = None if connected else between(q, q.loss, end, own[-1] if own else None)
+    return q.answer(
+        "another-loss",
+        f"{q.name}.grad is from another pass{began}: {loss} has no part in it.",
+        f"{loss} was computed from {q.name}, but no backward pass began at {loss}."
+        if connected and not own
+        else "",
+        f"The reason: {reason.sentences[0]}" if reason else "",
+        lines=facts.at(runs[-1].start, "this pass filled it")
+        + (facts.at(own[-1].start, "this one did not touch it") if own else [])
+        + list(reason.lines if reason else ()),
+        fix=f"call {loss}.backward()." if connected and not own else reason.fix if reason else "",
+        edits=reason.edits if reason and own else (),
+        k=runs[-1].start,
     )
 
 

@@ -9,9 +9,10 @@ const FUNCTIONS = new Set(["log", "exp", "sqrt", "sin", "cos", "tan", "tanh", "s
 const RELATIONS = { "=": "=", "==": "=", "<": "<", ">": ">", "<=": "\u2264", ">=": "\u2265", "!=": "\u2260", ":=": "\u2254", "<-": "\u2190", "~": "~", "+=": "+=" };
 const PRODUCTS = { "*": "\u00d7", "/": "/", "@": "@", kron: "\u2297", mod: "mod" };
 
-const xml = (name, ...inner) => `<${name}>${inner.join("")}</${name}>`;
+const BREAK = "\u2063"; // where a line may be broken; fractions, roots and powers stay whole
+const xml = (name, ...inner) => `<${name}>${/^m[fs]/.test(name) ? inner.join("").replaceAll(BREAK, "").replace(/(mrow)>/g, "$1 >") : inner.join("")}</${name}>`;
 const variable = (name) => `<mi class="agl-var">${escape(name)}</mi>`; // italics by the style sheet: few fonts have the letters of mathematics
-const mo = (sign) => `<mo>${escape(sign)}</mo>`;
+const mo = (sign) => `<mo>${escape(sign)}</mo>${",;=+\u00d7".includes(sign) ? BREAK : ""}`;
 const mrow = (...parts) => (parts.length === 1 ? parts[0] : xml("mrow", ...parts));
 const isName = (token) => /^[\p{L}_]/u.test(token ?? "");
 const isNumber = (token) => /^\d/.test(token ?? "");
@@ -191,16 +192,9 @@ export const symbol = (name) => `<math>${xml("mi", GREEK[name] ?? escape(name))}
 
 const NO_NAMES = new Set();
 
-/** A long formula as several elements, between which a browser can break the line: it breaks none inside of one. */
-function broken(math) {
-  const open = [];
-  return math.replace(/<[^>]*>/g, "").length < 40 ? math : math.replace(/<mo>[,;=\u00d7+]<\/mo>|<(\/?)(\w+)[^>]*>/g, (tag, end, name) => {
-    if (name) { end ? open.pop() : open.push(name); return tag; }
-    return open.some((one) => one !== "mrow") ? tag : `${tag}${"</mrow>".repeat(open.length)}</math>\u200b<math displaystyle="true">${"<mrow>".repeat(open.length)}`;
-  });
-}
-
-/** A rule's text as a <math> element, or several; `names` are the variables of the user's code, which are never taken for words. */
+/** A rule's text as a <math> element, or several if it is long: a browser breaks no line inside of one. `names` are the variables of the user's code, which are never taken for words. */
 export function formula(text, names = NO_NAMES) {
-  return text ? `<math displaystyle="true">${broken(new RuleParser(text, names).all())}</math>` : "";
+  if (!text) return "";
+  const math = `<math displaystyle="true">${new RuleParser(text, names).all()}</math>`, long = math.replace(/<[^>]*>/g, "").length > 40;
+  return (long ? math.replace(/<\/?mrow>/g, "").replaceAll(BREAK, '</math>\u200b<math displaystyle="true">') : math.replaceAll(BREAK, "")).replaceAll("mrow >", "mrow>");
 }

@@ -680,10 +680,11 @@ export class Graph {
 
   make_frames(id) {
     const [g, x, y, w, hh] = this.things.frames[id], { name } = this.film.groups[g];
-    return { g: s("g", { class: "agl-frame" }, s("rect", { x, y, width: w, height: hh, rx: 7, class: "agl-frame-box" }),
-      s("g", { class: "agl-frame-head", "data-thing": -1 - g }, s("title", {}, `Close ${name}`),
-        s("rect", { x: x + 1, y: y + 1, width: Math.min(w - 2, 44 + 7.2 * name.length), height: 22, rx: 6 }), s("path", { d: `M${x + 10} ${y + 12}h8` }),
-        s("text", { x: x + 24, y: y + 16, class: "agl-name agl-left" }, name))) };
+    const top = s("g", { class: "agl-frame-head", "data-thing": -1 - g }, s("title", {}, `Close ${name}`), // lines pass under it
+      s("rect", { x: x + 1, y: y + 1, width: Math.min(w - 2, 44 + 7.2 * name.length), height: 22, rx: 6 }), s("path", { d: `M${x + 10} ${y + 12}h8` }),
+      s("text", { x: x + 24, y: y + 16, class: "agl-name agl-left" }, name));
+    this.labels.prepend(top);
+    return { g: s("g", { class: "agl-frame" }, s("rect", { x, y, width: w, height: hh, rx: 7, class: "agl-frame-box" })), top };
   }
 
   draw_frames() {}

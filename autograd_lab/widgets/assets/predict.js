@@ -231,7 +231,7 @@ export class Quiz {
     this.input.readOnly = false;
     this.input.placeholder = wanted(q);
     this.buttons({ commit: q.type === "number" || q.type === "shape", skip: true });
-    this.tell(last ? this.outcome(last) : "", last?.verdict, last);
+    this.tell(last ? this.outcome(last) : "", last?.verdict, last, last && last.id !== q.id);
     this.say(`${last ? this.outcome(last) : ""} ${q.ask}`);
   }
 
@@ -307,9 +307,9 @@ export class Quiz {
     return `Not ${given}. ${note} ${told}`.replace("  ", " ");
   }
 
-  /** Below the field: what became of an answer. The student's own answer stays beside the right one. */
-  tell(text, verdict = "", record = null) {
-    const parts = [];
+  /** Below the field: what became of an answer. The student's own answer stays beside the right one; `before`: to another question. */
+  tell(text, verdict = "", record = null, before = false) {
+    const parts = before ? [h("span", { class: "agl-given" }, `Before: ${record.question}`)] : [];
     if (verdict) parts.push(h("b", { class: "agl-verdict", "data-v": verdict }, MARKS[verdict], " ", VERDICTS[verdict]));
     if (record && verdict !== "ready" && record.given !== null) parts.push(h("span", { class: "agl-given" }, "you: ", h("b", {}, record.given)));
     if (record && (record.mode === "predict" || verdict !== "wrong")) parts.push(h("span", { class: "agl-given agl-truth" }, verdict === "ready" ? "the engine: " : "it is: ", h("b", {}, record.answer)));

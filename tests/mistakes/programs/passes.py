@@ -170,6 +170,30 @@ b = torch.tensor([1.0], requires_grad=True)
 (a * b).sum().backward()
 (a.detach() * b * 2).sum().backward()
 
+# %% asked-about-a-loss-without-a-pass | another-loss | lab.why(w, penalty) | template: another-loss
+# says: penalty has no part in it
+w = torch.tensor([1.0], requires_grad=True)
+loss = (w * 3).sum()
+loss.backward()
+penalty = (w ** 2).sum()
+# %% cure
+# grad: w.grad == [5.0]
+w = torch.tensor([1.0], requires_grad=True)
+loss = (w * 3).sum()
+loss.backward()
+penalty = (w ** 2).sum()
+penalty.backward()
+
+# %% asked-about-a-loss-that-is-cut | another-loss | lab.why(w, second) | template: another-loss
+# says: second has no part in it
+# grad: w.grad == [5.0]
+w = torch.tensor([1.0], requires_grad=True)
+v = torch.tensor([2.0], requires_grad=True)
+first = (w * 3).sum()
+first.backward()
+second = (w.detach() * v).sum()
+second.backward()
+
 # %% layers-in-a-list | not-in-optimizer | lab.why(net.layers[0].weight) | template: plain-list
 # says: net.layers[0].weight
 class Stack(nn.Module):

@@ -708,9 +708,12 @@ def told(y, known):
     if y is None or not hasattr(y, "grad_fn"):
         return f"no Value: {type(y).__name__}"
     node = y.grad_fn
-    found = [y.data, None if node is None else [node.name, *[end(edge) for edge in node.edges]]]
+    edges = [] if node is None else list(node.edges)
+    found = [y.data, None if node is None else [node.name, *[end(edge) for edge in edges]]]
     if y.accumulator is not None:
         found.append("and an accumulator")
+    if node is not None and list(node.edges) != edges:
+        found.append("and edges that can be read only once")
     if node is not None and (node.variable is not None or node.rule is not None):
         found.append("and a node with more than a name and edges")
     changed = [name for name, x in known.items() if vars(x) != x.as_it_was | {"as_it_was": x.as_it_was}]
@@ -772,6 +775,16 @@ def record(name, operands, data):
 def record(name, operands, data):
     edges = [x.grad_fn or x.accumulator for x in operands if x.grad_fn or x.accumulator]
     return Value(data, grad_fn=Node(name, edges)) if edges else Value(data)
+
+
+@wrong(
+    "",
+    "The edges are right, and gone when somebody has looked at them: a generator can be gone through only once. Make a list of it.",
+)
+def record(name, operands, data):
+    if any(x.grad_fn or x.accumulator for x in operands):
+        return Value(data, grad_fn=Node(name, (x.grad_fn or x.accumulator for x in operands)))
+    return Value(data)
 
 
 @wrong(

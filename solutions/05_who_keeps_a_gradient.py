@@ -661,6 +661,10 @@ item(
         "The first message is stored as it is, each later one is added: buffers[node] = buffers[node] + g.",
         "Then deps[node] -= 1, and if deps[node] is 0 now, ready.append(node).",
     ],
+    equivalent={
+        "7: g = buffers[node] + g, only where not (deps[node] == 0)": "this message is still waited for",
+        "7: g = buffers[node] + g, only where not (node is None)": "the function has returned where it is",
+    },
 )
 
 

@@ -185,8 +185,8 @@ item("08.2", kind="number", points=2, partial=True, variant=bias)
 # ## 08.3 · Write `unbroadcast` (4 points)
 #
 # `g` is the message for a tensor **after** broadcasting. `shape` is the shape of the tensor itself. Sum `g` over
-# every dimension that broadcasting added or stretched, so that the result has exactly that shape, and the dtype of `g`. `g` itself
-# stays as it is.
+# every dimension that broadcasting added or stretched (a 1 may be stretched to 0, too), so that the result has exactly that shape, and the
+# dtype of `g`. `g` itself stays as it is.
 
 
 # %%
@@ -256,13 +256,14 @@ def deeper(unbroadcast, shape):
 
 @probe(points=1, hidden=True, rtol=1e-9)
 def against_autograd(unbroadcast):
-    "The same numbers of 64 bits as autograd, for square tables too; other numbers in the same shapes; and whether each message stays as it is"
+    "The same numbers of 64 bits as autograd, for square tables and empty ones too; other numbers in the same shapes; whether each message stays as it is; and the dtype in 32 bits"
     found, stays = [], []
     for left, right in [
         ((3,), (3, 3)),
         ((3, 1), (3, 3)),
         ((1, 5), (4, 1)),
         ((1,), (1, 1, 2)),
+        ((1, 3), (0, 1)),
         ((3,), (3, 3)),
     ]:
         whole = np.broadcast_shapes(left, right)
@@ -270,7 +271,8 @@ def against_autograd(unbroadcast):
         as_it_was = untouched(g)
         found.extend([unbroadcast(g, left), unbroadcast(g, right)])
         stays.append(as_it_was())
-    return [*found, all(stays)]
+    g = torch.arange(6.0).reshape(2, 3)
+    return [*found, all(stays), dtype_of(unbroadcast(g, (3,))), dtype_of(unbroadcast(g, (2, 1)))]
 
 
 @look("The sums are left to the lab's autograd, whose work the function should do.")
@@ -425,6 +427,33 @@ def unbroadcast(g, shape):
     return g.float().sum_to_size(shape)
 
 
+@wrong(
+    "",
+    "The numbers are right, but of 64 bits, while the message has 32. Sum tensors of its own dtype.",
+    score=3,
+)
+def unbroadcast(g, shape):
+    numbers = g.numpy().astype("float64")
+    lead = numbers.ndim - len(shape)
+    stretched = tuple(lead + i for i, size in enumerate(shape) if size == 1)
+    return torch.tensor(numbers.sum(axis=tuple(range(lead)) + stretched).reshape(shape))
+
+
+@wrong(
+    "",
+    "A 1 that was stretched to 0 is left out: then the message is empty there, and the tensor gets a 0. Ask whether the sizes differ, not which one is "
+    "greater.",
+    score=3,
+)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.sum(0)
+    for dim, size in enumerate(shape):
+        if g.shape[dim] > size:
+            g = g.sum(dim, keepdim=True)
+    return g
+
+
 @right
 def unbroadcast(g, shape):
     return g.sum_to_size(shape)
@@ -499,7 +528,7 @@ def unbroadcast(g, shape):
 
     message = remove_leading_dimensions(g, len(shape))
     for dimension in reversed(range(len(shape))):
-        if shape[dimension] == 1 and message.shape[dimension] > 1:
+        if shape[dimension] == 1 and message.shape[dimension] != 1:
             message = shrink(message, dimension)
     return message
 
@@ -556,6 +585,7 @@ item(
         "7: rows -> targets (2)": "a piece has as many rows as targets",
         "5: passed over where loss is negative": "no square is negative",
         "2: size of the first call, in all calls": "smaller pieces give the same gradient",
+        "9: w.grad in 64 bits": "w.grad has them already, and nobody asks for the dtype of what is returned",
     },
 )
 
@@ -625,7 +655,7 @@ def all_at_once_and_old_gradients(batch_gradient, size):
     return [*found, batch_gradient(v, x, y, 2).clone(), batch_gradient(v, x, (x @ v).detach(), 2)]
 
 
-@look("It pays no attention to `size`: all rows at once and without a graph, or one by one.")
+@look("It pays no attention to `size`: it takes all rows at once, or one by one.")
 def takes_no_pieces(batch_gradient):
     try:
         batch_gradient(*problem(7), object())

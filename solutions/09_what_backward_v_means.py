@@ -287,10 +287,11 @@ def three_shapes(matmul_rule, n, k, m):
 
 @probe(points=1, hidden=True, rtol=1e-9)
 def square(matmul_rule):
-    "Square matrices of 64 bits, where every product fits, and then others of the same shape; and whether they stay as they are"
+    "Square matrices of 64 bits, where every product fits, and then others of the same shape; whether they stay as they are; and the dtypes in 32 bits"
     first, other = ([t + 0.1 for t in numbers(seed, (3, 3), (3, 3), (3, 3))] for seed in (2, 5))
     as_they_were = untouched(*first, *other)
-    return [*map(torch.as_tensor, (*matmul_rule(*first), *matmul_rule(*other))), as_they_were()]
+    found = [*map(torch.as_tensor, (*matmul_rule(*first), *matmul_rule(*other))), as_they_were()]
+    return [*found, *map(dtype_of, matmul_rule(*(t.float() for t in first)))]
 
 
 @probe(points=1, hidden=True, cases=[(1, 5, 2), (4, 1, 3), (3, 2, 1)])
@@ -403,6 +404,16 @@ def matmul_rule(G, X, W):
 
 @wrong(
     "",
+    "The numbers are right, but of 64 bits, while the matrices have 32. Compute with tensors of their own dtype.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    G, X, W = (np.array(t.tolist()) for t in (G, X, W))
+    return torch.tensor(G @ W.T), torch.tensor(X.T @ G)
+
+
+@wrong(
+    "",
     "You remember an answer by its shapes. The next call may have the same shapes and other numbers: multiply anew.",
     score=2,
 )
@@ -445,7 +456,7 @@ def matmul_rule(G, X, W):
 def matmul_rule(G, X, W):
     import numpy as np
 
-    g, x, w = (np.asarray(t.tolist()) for t in (G, X, W))
+    g, x, w = (np.asarray(t.numpy()) for t in (G, X, W))
     return g.dot(w.T), np.dot(x.T, g)
 
 
@@ -538,7 +549,7 @@ def more_outputs(jacobian):
 
 @probe(points=0.5, hidden=True)
 def an_old_gradient(jacobian):
-    "A square one, with a gradient left over from before; the same function at another place; and whether both places stay as they are"
+    "A square one, with a gradient left over from before; the same function at another place; whether both places stay as they are; and the dtype"
     x = torch.tensor([2.0, 3.0], requires_grad=True)
     x.grad = torch.tensor([100.0, 200.0])
     other = torch.tensor([-1.1, 4.3], requires_grad=True)
@@ -547,7 +558,8 @@ def an_old_gradient(jacobian):
     def f(x):
         return torch.stack([x[0] * x[1], x[0] ** 2 * 3])
 
-    return [jacobian(f, x), jacobian(f, other), as_they_were()]
+    found = [jacobian(f, x), jacobian(f, other), as_they_were()]
+    return [*found, dtype_of(found[0])]
 
 
 @shared
@@ -738,6 +750,17 @@ def jacobian(f, x):
     return table
 
 
+@wrong(
+    "",
+    "The numbers are right, but of 64 bits, while x has 32. Give your table the dtype of x.",
+    score=1.5,
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+    return torch.stack(rows).double()
+
+
 @avoiding
 def jacobian(f, x):
     return torch.autograd.functional.jacobian(f, x)
@@ -810,7 +833,7 @@ def jacobian(f, x):
         copy.grad = None
         y.backward(one_hot, retain_graph=True)
         rows[i] = copy.grad.numpy()
-    return torch.tensor(rows)
+    return torch.tensor(rows, dtype=x.dtype)
 
 
 # %% [markdown]

@@ -208,6 +208,7 @@ item(
         "exp saves its result e, and e /= ... writes into e.",
         "Give the quotient a tensor of its own: return e / e.sum()",
     ],
+    equivalent={"5: e / e.sum() in 64 bits": "the question asks for no dtype"},
 )
 
 

@@ -142,7 +142,8 @@ item(
         "backward: (p,) = ctx.saved_tensors, then return g * p",
     ],
     equivalent={
-        "8: m + e.sum().log() -> m.add_(e.sum().log())": "m is a tensor of its own, and not needed any more"
+        "8: m + e.sum().log() -> m.add_(e.sum().log())": "m is a tensor of its own, and not needed any more",
+        "13: g * p in 64 bits": "autograd gives the message the dtype of x",
     },
 )
 
@@ -186,16 +187,17 @@ def no_overflow(op, values):
 
 @probe(points=0.5, hidden=True, rtol=1e-9)
 def two_before_one_backward(op):
-    "Applied twice, to different numbers of 64 bits, before backward is called; backward twice; and whether x and the message stay as they are"
+    "Applied twice, to different numbers of 64 bits, before backward is called; backward three times, a message of 0 among them; whether x and the message stay as they are; and the dtype in 32 bits"
     x, z = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.5, -1.1, 2.3], [1.0, 3.0]))
     message = torch.tensor(0.1, dtype=torch.float64)
     as_they_were = untouched(x, z, message)
     y = op.apply(x) * 2 + op.apply(z) * 5
     y.backward()
     first, _ = op.apply(x), op.apply(x.detach() * 2)
-    for _ in range(2):
-        first.backward(message, retain_graph=True)
-    return [y.item() * 1e4, x.grad * 1e4, z.grad, as_they_were()]
+    for sent in (message, message * 0, message):
+        first.backward(sent, retain_graph=True)
+    found = [y.item() * 1e4, x.grad * 1e4, z.grad, as_they_were()]
+    return [*found, dtype_of(op.apply(torch.tensor([1.0, 2.0])))]
 
 
 @look("backward lets the lab's autograd differentiate, instead of having a rule.")
@@ -460,6 +462,44 @@ class LogSumExp(torch.autograd.Function):
         return ctx.p
 
 
+@wrong(
+    "M24",
+    "In the second pass through the same graph the gradient is another: the first has written into what was kept. Compute with it, and write into "
+    "a new tensor.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        ctx.e = (x - m).exp()
+        return m + ctx.e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        ctx.e *= g / ctx.e.sum()
+        return ctx.e
+
+
+@wrong(
+    "",
+    "The numbers are right, but of 64 bits, while x has 32. Compute with tensors of the dtype of x.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        numbers = np.array(x.tolist())
+        e = np.exp(numbers - numbers.max())
+        ctx.save_for_backward(torch.tensor(e / e.sum(), dtype=x.dtype))
+        return torch.tensor(numbers.max() + np.log(e.sum()))
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -669,14 +709,14 @@ def one_row(rule):
 
 @probe(points=1, hidden=True)
 def the_saved_values_stay(rule):
-    "p holds the same numbers afterwards; g and target as well, and nobody has written to them"
-    found = ask(rule, [[0.2, 0.8], [0.7, 0.3], [1.0, 0.0]], [0, 0, 1], 1.0)
+    "p holds the same numbers afterwards; g and target as well, and nobody has written to them; rows that are quite sure, rightly and not; and the dtype in 32 bits"
+    found = ask(rule, [[0.2, 0.8], [0.7, 0.3], [1.0, 0.0], [1.0, 0.0]], [0, 0, 1, 0], 1.0)
     given = torch.tensor(1.0), torch.tensor([[0.1, 0.5, 0.4], [0.3, 0.3, 0.4]]), torch.tensor([2, 0])
     tenth = torch.tensor(0.1)  # which adding 1 and taking it away changes
     as_they_were = untouched(*given, tenth)
     twice = [rule(*given) for _ in range(2)]
     rule(tenth, given[1], 2 - given[2])
-    return [*found, *twice, as_they_were()]
+    return [*found, *twice, as_they_were(), dtype_of(twice[0])]
 
 
 @look("The lab's autograd differentiates the loss, instead of the rule.")
@@ -798,6 +838,17 @@ def rule(g, p, target):
     return g.float() * d / len(target)
 
 
+@wrong(
+    "",
+    "The numbers are right, but of 64 bits, while p has 32. Give the result the dtype of p.",
+    score=3,
+)
+def rule(g, p, target):
+    d = np.array(p.tolist())
+    d[np.arange(len(d)), np.array(target.tolist())] -= 1
+    return torch.tensor(d * float(g) / len(d))
+
+
 @wrong("", "Without minus 1 at the right class the rule does not know the target at all.")
 def rule(g, p, target):
     return g * p / len(target)
@@ -904,6 +955,7 @@ item(
         "safe = torch.where(p > 0, p, 1.0) first; then compute with safe, and choose with where as before.",
     ],
     equivalent={
+        "5: torch.where(p > 0, -safe * safe.log(), 0.0).sum() in 64 bits": "the question asks for no dtype",
         "5: safe.log() -> safe.log_()": "safe has been negated already, and its node does not save it",
         "4: 1.0 -> 2.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",
         "4: 1.0 -> 0.0": "what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p",

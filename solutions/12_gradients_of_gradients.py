@@ -255,13 +255,13 @@ def x_is_left_alone(hvp):
 
 @probe(points=1, hidden=True, rtol=1e-9)
 def a_matrix(hvp):
-    "x of shape (2, 3), of 64 bits, that does not require a gradient, and stays like that, and others, with three dimensions, and with none; v stays as it is"
+    "x of shape (2, 3), of 64 bits, that does not require a gradient, and stays like that, and others, with three dimensions, and with none; v stays as it is; and the dtype in 32 bits"
     x = torch.tensor([[1.1, 2.0, 3.0], [0.5, -1.0, 4.0]], dtype=torch.float64)
     v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]], dtype=torch.float64)
     as_they_were = untouched(x, v)
     found = [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v), v]
     found += [hvp(cubic, x.reshape(2, 1, 3), v.reshape(2, 1, 3)), hvp(cubic, x[0, 0], v[1, 0])]
-    return [*found, hvp(cubic, x * 2, v), as_they_were()]
+    return [*found, hvp(cubic, x * 2, v), as_they_were(), dtype_of(hvp(cubic, x.float(), v.float()))]
 
 
 @look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
@@ -427,6 +427,17 @@ def hvp(f, x, v):
     return torch.autograd.grad((g * v).sum(), start)[0]
 
 
+@wrong(
+    "",
+    "The numbers are right, but of 64 bits, while x has 32. Work in the dtype of x.",
+    score=2,
+)
+def hvp(f, x, v):
+    start = x.detach().double().requires_grad_()
+    (g,) = torch.autograd.grad(f(start), start, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), start)[0]
+
+
 @wrong("", "That is the gradient times v, with no second derivative in it.")
 def hvp(f, x, v):
     x = x.detach().requires_grad_()
@@ -571,7 +582,10 @@ item(
         "Two things cut the penalty from w: a flag that is missing, and a detach.",
         "create_graph=True in the first call, and slope**2 without detach.",
     ],
-    equivalent={"6: slope ** 2 -> slope.pow_(2)": "nobody else holds slope, and no node has saved it"},
+    equivalent={
+        "6: slope ** 2 -> slope.pow_(2)": "nobody else holds slope, and no node has saved it",
+        "7: torch.autograd.grad(loss, w)[0] in 64 bits": "the question asks for no dtype",
+    },
 )
 
 

@@ -251,6 +251,25 @@ def floats_come_back(train):
     return [*found, train([[(x, (x @ w + b).detach())]], w, b, 0.05), w.detach(), b.detach()]
 
 
+@look("The graphs of all parts of a step wait in memory at once, although the whole batch does not fit.")
+def keeps_all_graphs(train):
+    waiting, most = set(), [0]
+
+    def pack(saved):
+        waiting.update(set(saved.shape[:1]) & {4, 7})
+        most[0] = max(most[0], len(waiting))
+        return saved
+
+    def unpack(saved):
+        waiting.clear()
+        return saved
+
+    w, b = leaves()
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        train([[data(4, 1), data(7, 2)]], w, b, 0.1)
+    return most[0] > 1
+
+
 @look("It puts the parts of a step together, although the whole batch does not fit.")
 def holds_the_whole_batch(train):
     w, b = leaves()
@@ -717,11 +736,30 @@ def train(steps, w, b, lr):
     for parts in steps:
         optimizer.zero_grad()
         rows = sum(x.shape[0] for x, _ in parts)
-        found = [((x @ w + b - y) ** 2).mean() * (len(y) / rows) for x, y in parts]
+        found = (((x @ w + b - y) ** 2).mean() * (len(y) / rows) for x, y in parts)
+        losses.append(0.0)
         for loss in found:
             loss.backward()
+            losses[-1] += float(loss.item())
         optimizer.step()
-        losses.append(float(sum(loss.item() for loss in found)))
+    return losses
+
+
+@right
+def train(steps, w, b, lr):
+    """The slopes of each part as numbers, added up."""
+    losses = []
+    for parts in steps:
+        n = sum(y.shape[0] for _, y in parts)
+        asked = [
+            (loss.item(), *torch.autograd.grad(loss, (w, b)))
+            for loss in (torch.sum((x @ w + b - y) ** 2) / n for x, y in parts)
+        ]
+        total, to_w, to_b = map(sum, zip(*asked))
+        with torch.no_grad():
+            w.copy_(w - lr * to_w)
+            b.copy_(b - lr * to_b)
+        losses.append(total)
     return losses
 
 
@@ -769,7 +807,7 @@ def train(steps, w, b, lr):
     return losses
 
 
-@right
+@avoiding
 def train(steps, w, b, lr):
     """One backward for the whole step."""
     losses = []

@@ -342,7 +342,7 @@ def random_graphs(share, seed):
 @probe(points=0.5, hidden=True)
 def numbers_from_nowhere(share):
     "Steps without operands that are no random numbers, random numbers with an operand, many operands, words in words; asked twice"
-    steps = [("a", "zeros", ()), ("b", "zeros", ()), ("c", "rand", ("x",)), ("d", "rand", ("x",)), ("e", "add", ("b", "d")), ("f", "ones", ())]  # fmt: skip
+    steps = [("a", "zeros", ()), ("b", "zeros", ()), ("c", "rand", ("x",)), ("d", "rand", ("x",)), ("e", "add", ("b", "d")), ("f", "ones", ()), ("g", "rand", ("b",))]  # fmt: skip
     words = [f"{number:b}"[1:].replace("0", "x").replace("1", "y") for number in range(5, 36)]
     alike = [
         ("and", 2),
@@ -579,6 +579,26 @@ def share(steps, outputs):
             instead[name] = seen[key]
         else:
             seen[key] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    'No two "rand" are the same, but what one of them reads may be a step that is gone: it reads the first now, as every step does.',
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        if op == "rand":
+            kept.append((name, op, operands))
+            continue
+        operands = tuple(instead.get(one, one) for one in operands)
+        if (op, operands) in seen:
+            instead[name] = seen[op, operands]
+        else:
+            seen[op, operands] = name
             kept.append((name, op, operands))
     return kept, [instead.get(one, one) for one in outputs]
 

@@ -36,7 +36,8 @@ argument, their docstring says what is tried, and their result for the reference
     def backward(root): ...
 
 In a probe, `as_they_were = untouched(x, g)` notes tensors, and `as_they_were()` is False once an answer has written to them, even if it
-has undone that, or left a hook. `unhooked(x)` is about hooks alone, for an answer that has to write (probe.py). What a probe makes of a class that
+has undone that, or left a hook. `unhooked(x)` is about hooks alone, for an answer that has to write (probe.py). Numbers are compared whatever their
+dtype is: where a question asks for one, a probe returns `dtype_of(result)`. What a probe makes of a class that
 the question hands out is of the class in the answer's notebook: a @shared class with its name becomes it, `own_class(answer, Node)` is it.
 
 An item with a value may vary from student to student; variants.py explains how.

@@ -390,6 +390,32 @@ def _right_but_for_some(tree: ast.Module, inside: set[int]) -> Iterator[tuple[st
         if getattr(node, "lineno", 0) in inside:
             for what, make in _for_some(node):
                 yield _rewritten(tree, path, what, make)
+        if isinstance(node, ast.FunctionDef):
+            for place, one, _ in _walk(node, (), ()):
+                if getattr(one, "lineno", 0) in inside and _puts_in_order(one):
+                    for test in _tests_elsewhere(node, one):
+                        what = f"{_short(ast.unparse(one))}, only where {test}"
+                        yield _rewritten(tree, (*path, *place), what, _only_where(test))
+
+
+def _tests_elsewhere(function: ast.FunctionDef, statement: ast.AST) -> Iterator[str]:
+    """The conditions of a function, and the opposite of each, but for those in a statement and those that it stands under."""
+    own = list(ast.walk(statement))
+    for node in ast.walk(function):
+        if isinstance(node, ast.If | ast.IfExp) and node not in own and statement not in ast.walk(node):
+            parts = node.test.values if isinstance(node.test, ast.BoolOp) else []
+            for one in (node.test, *parts):
+                yield from (f"{no}({ast.unparse(one)})" for no in ("", "not "))
+
+
+def _puts_in_order(node: ast.AST) -> bool:
+    """Whether a statement gives a variable a new value that is made of the old one."""
+    names = {ast.unparse(one) for one in getattr(node, "targets", [])}
+    return isinstance(node, ast.Assign) and bool(names & _free(node.value))
+
+
+def _only_where(test: str) -> Rewrite:
+    return lambda node: ast.If(_expression(test), [node], [])
 
 
 def _for_some(node: Any) -> Iterator[tuple[str, Rewrite]]:
@@ -421,6 +447,9 @@ def _for_some(node: Any) -> Iterator[tuple[str, Rewrite]]:
             if not isinstance(part, ast.Constant):
                 text = ast.unparse(part)
                 yield f"{_short(text)} in 32 bits", _with_part(i, f"({text}).float()")
+                yield f"{_short(text)} in 64 bits", _with_part(i, f"({text}).double()")
+    elif isinstance(node, ast.ListComp):
+        yield f"{_short(ast.unparse(node))} only once", lambda n: ast.GeneratorExp(n.elt, n.generators)
     elif isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
         for i, one in enumerate(map(ast.unparse, node.args)):
             yield f"{one} without its None", _with_argument(i, f"[one for one in ({one}) if one is not None]")

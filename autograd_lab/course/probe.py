@@ -28,7 +28,7 @@ _OPEN = re.compile(r"\.\.\.\s*" + STUB)
 
 
 def namespace() -> dict[str, Any]:
-    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked, own_class.
+    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked, own_class, dtype_of.
 
     The first two are above this module; a probe uses them, as the student's code does.
     """
@@ -41,6 +41,7 @@ def namespace() -> dict[str, Any]:
         "untouched": untouched,
         "unhooked": unhooked,
         "own_class": own_class,
+        "dtype_of": dtype_of,
         "__name__": "probe",
     }
 
@@ -79,6 +80,11 @@ def unhooked(*tensors: Any) -> bool:
         if not torch.equal(arrived, sent):
             return False
     return True
+
+
+def dtype_of(result: Any) -> str:
+    """The name of the dtype of a tensor or array, such as "float32"; "" of anything else."""
+    return str(getattr(result, "dtype", "")).rpartition(".")[2]
 
 
 def own_class(answer: Any, known: type) -> type:

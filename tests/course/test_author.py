@@ -437,6 +437,7 @@ def f(nodes, k, torch):
                 for edge, g in zip(node.edges, node.rule(k)):
                     size = g * 2
                     out.append(size)
+    out = [one for one in out]
     return out
 """
 
@@ -454,6 +455,8 @@ def test_mutants_are_right_but_for_some_values_or_leave_something_behind():
         "5: while nodes: node = nodes.pop(0)": "node = nodes.pop(0)",
         "5: node.edges grows by 1 in each turn": "node.edges = node.edges + 1",
         "2: k of the first call, in all calls": "k = kept.setdefault(0, k)",
+        "10: [one for one in out] only once": "out = (one for one in out)",
+        "10: out = [one for one in out], only where not (node.grad is not None)": "    if not node.grad is not None:\n        out =",
         "7: node.edges -> node.grad": "zip(node.grad, node.rule(k))",
         "7: node.rule(k) -> node.rule(k, True)": "node.rule(k, True)",
     }
@@ -525,6 +528,7 @@ def test_mutants_write_in_place_and_remember():
         "m = x * m -> m *= x": "m *= x",
         "a in 32 bits": "return (a.float(), s)",
         "s in 32 bits": "return (a, s.float())",
+        "s in 64 bits": "return (a, s.double())",
         "a is not None -> a is not None and a.grad is None": "if a is not None and a.grad is None:",
         "x.exp() -> x.exp_()": "ctx.save_for_backward(x.exp_())",
         "g * p -> p.mul_(g)": "return (p.mul_(g), p.T)",

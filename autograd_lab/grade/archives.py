@@ -32,8 +32,10 @@ def open_archive(opened: IO[bytes], most: int = MOST_ENTRIES) -> zipfile.ZipFile
 
 
 def read_member(archive: zipfile.ZipFile, member: str | zipfile.ZipInfo, most: int) -> bytes:
-    """At most `most` bytes of a member. Raises zipfile.BadZipFile if it is packed by another method than stored or deflated."""
+    """At most `most` bytes of a member. Raises zipfile.BadZipFile if it is locked, or packed by another method than stored or deflated."""
     info = member if isinstance(member, zipfile.ZipInfo) else archive.getinfo(member)
+    if info.flag_bits & 1:
+        raise zipfile.BadZipFile("it is locked with a password")
     if info.compress_type not in _METHODS:
         raise zipfile.BadZipFile("it is not packed by the usual method (deflate)")
     with archive.open(info) as opened:

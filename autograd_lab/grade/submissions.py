@@ -51,6 +51,8 @@ DEEPEST = 6
 LESSONS = FOLDERS[0]
 MOST_ATTEMPTS = 10
 """How many of a student's files for one notebook are graded, where the best counts."""
+PACKED = {".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"}
+"""Endings of archives; only zip archives are opened."""
 SKIPPED = {"__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"}
 TIMESTAMP = "timestamp.txt"
 """nbgrader's file with the time of submission, beside the notebooks."""
@@ -112,8 +114,12 @@ class Allowance:
     """Files that are read in a process of their own."""
     refused: int = 0
     """Files that were not read."""
+    members: int = MOST_ENTRIES
+    """Files in archives: to list those of many archives takes long, too."""
     cut: bool = False
     """Whether there are more files than are searched for notebooks."""
+    deep: bool = False
+    """Whether there are folders so far inside each other that they are not searched."""
 
     @property
     def used_up(self) -> bool:
@@ -425,7 +431,7 @@ def _pile(
 ) -> dict[str, list[tuple[File, tuple[str, ...]]]]:
     """{notebook: the student's files for it, with remarks on each}."""
     pile: dict[str, list[tuple[File, tuple[str, ...]]]] = {}
-    loose = []
+    loose, closed = [], []
     allowance = Allowance()
     files = [file for home in homes for file in _files(home, folder, assignment, allowance, most, download)]
     with Archives() as archives:
@@ -434,9 +440,16 @@ def _pile(
             if book:
                 untouched = notebook is not None and shelf.untouched(book, notebook)
                 pile.setdefault(book, []).append((replace(file, untouched=untouched), notes))
+            elif file.trouble:
+                closed.append(f"{file.name} {file.trouble}")
             elif (file.path.suffix.lower() == ".ipynb" or file.member) and not file.of_lessons:
                 loose.append(file.name)
+            elif not file.member and file.path.suffix.lower() in PACKED:
+                closed.append(f"{file.name} is no zip archive, and was not opened")
     said = [f"more than {MOST_ENTRIES:,} files; the rest was not searched"] if allowance.cut else []
+    if allowance.deep:
+        said.append(f"folders more than {DEEPEST} inside each other were not searched")
+    said += closed[:3] + ["and others like that"] * (len(closed) > 3)
     if allowance.refused:
         usual = Allowance()
         said.append(
@@ -493,7 +506,7 @@ def _files(
         yield File(home, show(home.name), "is a link; links are not followed")
         return
     if home.is_file():
-        yield from _unpack(File(home, show(home.name), alone=True), most)
+        yield from _unpack(File(home, show(home.name), alone=True), most, allowance)
         return
     left = MOST_ENTRIES
 
@@ -526,8 +539,10 @@ def _files(
                     yield File(path, name, "is a folder, not a file")
                 if depth < DEEPEST:
                     yield from walk(path, depth + 1)
+                else:
+                    allowance.deep = True
             elif entry.is_file(follow_symlinks=False):
-                yield from _unpack(File(path, name), most)
+                yield from _unpack(File(path, name), most, allowance)
             elif path.suffix.lower() == ".ipynb":
                 yield File(path, name, "is neither a file nor a folder")
 
@@ -545,16 +560,20 @@ def _inside(link: Path, home: Path) -> Path | None:
         return None
 
 
-def _unpack(file: File, most: int) -> Iterator[File]:
+def _unpack(file: File, most: int, allowance: Allowance) -> Iterator[File]:
     """The notebooks in a zip archive, or the file itself."""
     if file.path.suffix.lower() not in (".zip", ".ipynb") or not _is_zip(file.path):
         yield file
+        return
+    if allowance.members <= 0:
+        allowance.cut = True
         return
     try:
         if file.path.stat().st_size > 10 * most:
             yield File(file.path, file.name, f"is a zip archive of more than {most / 1e5:g} MB")
             return
         with file.path.open("rb") as opened, open_archive(opened) as archive:
+            allowance.members -= len(archive.infolist())
             members = [
                 info.filename
                 for info in archive.infolist()

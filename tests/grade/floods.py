@@ -138,6 +138,14 @@ def floods() -> dict[str, Callable[[Path], None]]:
     made["archive of archives"] = notebook(
         lambda: archive(_same("{}.zip", 1_000, archive(_same("{}.ipynb", 50, EMPTY)))), "all.zip"
     )
+    made["many archives"] = _archives
+    for what, packed in (
+        ("cut off", lambda: archive([(NAME, EMPTY)])[:-30]),
+        ("behind something else", lambda: b"#!/bin/sh\n" + archive([(NAME, EMPTY)])),
+        ("of another kind", lambda: b"\x1f\x8b\x08" + bytes(1000)),
+    ):
+        made[f"archive {what}"] = notebook(packed, "all.zip")
+    made["archive that is a tar"] = notebook(lambda: bytes(20_480), "all.tar")
     short = entry(b"a.ipynb")
     made["archive with long names"] = notebook(lambda: _of_entries(300, 300, _long), "all.zip")
     made["archive with a long directory"] = notebook(
@@ -172,6 +180,10 @@ def _several(content: Callable[[], bytes]) -> Callable[[Path], None]:
 
 def _folder(number: int, size: int) -> Callable[[Path], None]:
     return lambda home: _linked(home, EMPTY + b" " * size, number, "{:05}.ipynb")
+
+
+def _archives(home: Path) -> None:
+    _linked(home, archive(_same("{}.ipynb", 200, EMPTY)), 300, "{}.zip")
 
 
 def _linked(home: Path, body: bytes, number: int, name: str) -> None:

@@ -139,6 +139,11 @@ def floods() -> dict[str, Callable[[Path], None]]:
         lambda: archive(_same("{}.zip", 1_000, archive(_same("{}.ipynb", 50, EMPTY)))), "all.zip"
     )
     made["many archives"] = _archives
+    made["many files of short lists"] = lambda home: (
+        _linked(  # each is read here, not in a process of its own
+            home, b'{"cells": [' + b"[]," * 480_000 + b"[]]}", 20, "{}.ipynb"
+        )
+    )
     for what, packed in (
         ("cut off", lambda: archive([(NAME, EMPTY)])[:-30]),
         ("behind something else", lambda: b"#!/bin/sh\n" + archive([(NAME, EMPTY)])),

@@ -84,5 +84,5 @@ def test_a_flood_costs_little_and_is_told_in_a_line(name, looker, tmp_path):
     assert told["seconds"] <= SECONDS
     assert told["bytes"] <= BYTES
     lines = [line for line in told["warnings"] if "ada" in line] + [told["troubles"]["ada"]]
-    assert len([line for line in lines if line]) == 1 or told["read"] and not any(lines), lines
+    assert len([line for line in lines if line]) == 1 or (told["read"] and not any(lines)), lines
     assert not told["troubles"]["bob"]

@@ -108,7 +108,7 @@ class Allowance:
     files: int = 200
     size: int = 60_000_000
     """Bytes."""
-    marks: int = 6_000_000
+    marks: int = 8_000_000
     """Brackets, commas and colons: what JSON costs."""
     costly: int = 2
     """Files that are read in a process of their own."""

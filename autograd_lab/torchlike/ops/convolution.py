@@ -1214,10 +1214,13 @@ def _sampled(x, grid, orders, *how):
     n, c, *size = x.shape
     with np.errstate(invalid="ignore"):  # an infinite grid gives nan, without a warning
         images = np.concatenate([x.reshape(n, c, math.prod(size)), np.zeros((n, c, 1), x.dtype)], 2)
-        y = np.zeros((n, c, math.prod(grid.shape[1:-1])), x.dtype)
+        images, y = np.moveaxis(images, 1, 2), np.zeros((n, math.prod(grid.shape[1:-1]), c), x.dtype)
+        places = np.ascontiguousarray(images).reshape(
+            n * images.shape[1], c
+        )  # all channels of a place are read at once
         for place, weight in _neighbors(grid, size, orders, *how):
-            y += np.take_along_axis(images, place[:, None], 2) * weight[:, None]
-    return y.reshape(n, c, *grid.shape[1:-1])
+            y += places[place + np.arange(n)[:, None] * images.shape[1]] * weight[..., None]
+    return np.ascontiguousarray(np.moveaxis(y, 1, 2)).reshape(n, c, *grid.shape[1:-1])
 
 
 def _spread(g, grid, size, orders, *how):
@@ -1225,10 +1228,10 @@ def _spread(g, grid, size, orders, *how):
     n, c = g.shape[:2]
     g = g.reshape(n, c, math.prod(g.shape[2:]))
     images = np.zeros((n, c, math.prod(size) + 1), g.dtype)
-    rows, channels = np.ogrid[:n, :c]
+    first = np.arange(n * c).reshape(n, c, 1) * images.shape[2]  # NumPy adds quickly in one dim only
     with np.errstate(invalid="ignore"):
         for place, weight in _neighbors(grid, size, orders, *how):
-            np.add.at(images, (rows[..., None], channels[..., None], place[:, None]), g * weight[:, None])
+            np.add.at(images.reshape(-1), (first + place[:, None]).ravel(), (g * weight[:, None]).ravel())
     return np.ascontiguousarray(images[..., :-1]).reshape(n, c, *size)
 
 

@@ -223,15 +223,16 @@ def _incomplete_gamma(a, x):
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     with np.errstate(all="ignore"):
         density = np.exp(a * np.log(x) - x - lgamma(a))
+        ends = [(x == 0) | np.isinf(a), (a == 0) | np.isinf(x)]
+        wrong = (ends[0] & ends[1]) | (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x)
+        inside = ~(wrong | ends[0] | ends[1])  # elsewhere the series and the fraction go on without an end
         left, large = x < a + 1, a > 1e6
-        part = np.empty(x.shape)
-        for here, fn in ((left & ~large, _gamma_series), (~left & ~large, _gamma_fraction)):
+        part = np.zeros(x.shape)
+        for here, fn in ((left & ~large & inside, _gamma_series), (~left & ~large & inside, _gamma_fraction)):
             part[here] = np.clip(density[here] * fn(a[here], x[here]), 0, 1)
         part[large] = _gamma_large(a[large], x[large])
     below = np.where(left, part, 1 - part)
     above = np.where(left, 1 - part, part)
-    ends = [(x == 0) | np.isinf(a), (a == 0) | np.isinf(x)]
-    wrong = (ends[0] & ends[1]) | (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x)
     result = []
     for values, at_ends in ((below, (0, 1)), (above, (1, 0))):
         result.append(np.select([wrong, *ends], [np.nan, *at_ends], values).astype(kind)[()])
@@ -253,13 +254,14 @@ def _gamma_fraction(a, x):
     """1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)), evaluated forward (Lentz's method)."""
     b = x + 1 - a
     c, d = np.full(x.shape, 1e300), 1 / b
-    result = d
+    result, moving = d, np.ones(x.shape, bool)
     for n in range(1, 10000):
         b, factor = b + 2, -n * (n - a)
         d = 1 / (factor * d + b)
         c = b + factor / c
         result = result * (c * d)
-        if not (np.abs(c * d - 1) > 1e-16).any():
+        moving &= np.abs(c * d - 1) > 1e-16  # a factor of 1 may become one of 1 + 2e-16 again
+        if not moving.any():
             break
     return result
 

@@ -1,10 +1,14 @@
 """Elementwise operations: values, gradients and second derivatives."""
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 from helpers import Op, binary, check_differences, check_like_pytorch, unary
 
+import autograd_lab
+from autograd_lab.torchlike.ops import numerics
 from tests.each import each
 
 NAN, INF = math.nan, math.inf
@@ -132,3 +136,20 @@ def test_live_pytorch_does_the_same():
 
 def test_live_pytorch_does_the_same_at_edges():
     each(EDGES, check_like_pytorch, pytest.importorskip("torch"))
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_an_incomplete_gamma_function_waits_for_no_number_that_is_there(name, monkeypatch):
+    """Among thousands, some without a value, each number is what it is alone to its last digits, and takes as many steps."""
+    numbers, steps = np.random.default_rng(0), itertools.count()
+    monkeypatch.setattr(
+        numerics, "range", lambda *ends: (k for k in range(*ends) if next(steps) < 500), raising=False
+    )
+    a, x = numbers.gamma(2, 3, 2000), numbers.gamma(2, 6, 2000)
+    a[:9], x[:9] = [0, 0, 1, INF, NAN, -1, -2.5, 3, 2], [0, 1, 0, 2, 1, 1, 3, -1, INF]
+    fn = getattr(autograd_lab, name)
+    among = fn(autograd_lab.tensor(a), autograd_lab.tensor(x)).numpy()
+    assert next(steps) < 500
+    monkeypatch.undo()
+    alone = [fn(autograd_lab.tensor(a[k]), autograd_lab.tensor(x[k])).item() for k in range(len(a))]
+    np.testing.assert_allclose(among, alone, rtol=2e-14, atol=1e-300)

@@ -11,6 +11,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,20 +78,9 @@ def inlined(step: Step, names: list[str], forward: Any = None) -> str | None:
         return None  # it is called, so that it checks the indices
     if isinstance(forward, np.ufunc):
         return f"np.{forward.__name__}({', '.join(names)})" if not step.args else None
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(forward))).body[0]
-    except (OSError, TypeError, SyntaxError, IndexError):
+    parameters, returned = _returned(forward)
+    if not returned:
         return None
-    if not isinstance(tree, ast.FunctionDef) or not isinstance(tree.body[-1], ast.Return) or tree.args.vararg:
-        return None
-    body = [
-        line
-        for line in tree.body
-        if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
-    ]
-    if len(body) != 1 or tree.body[-1].value is None:
-        return None
-    parameters = [a.arg for a in tree.args.args]
     given = [*names, *(repr(a) for a in step.args)]
     if len(given) > len(parameters):
         return None
@@ -98,7 +88,7 @@ def inlined(step: Step, names: list[str], forward: Any = None) -> str | None:
         words = {p: ast.parse(g, mode="eval").body for p, g in zip(parameters, given, strict=False)}
     except SyntaxError:
         return None
-    value = tree.body[-1].value
+    value = ast.parse(returned, mode="eval").body
     free = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
     if not free <= {*words, "np"} or any(
         isinstance(n, ast.Lambda | ast.comprehension) for n in ast.walk(value)
@@ -113,6 +103,25 @@ def inlined(step: Step, names: list[str], forward: Any = None) -> str | None:
             return words.get(node.id, node)
 
     return ast.unparse(ast.fix_missing_locations(Put().visit(value)))
+
+
+@lru_cache(maxsize=1000)
+def _returned(forward: Any) -> tuple[list[str], str]:
+    """The parameters of a function that only returns something, and that expression; "" of any other function."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(forward))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return [], ""
+    if not isinstance(tree, ast.FunctionDef) or tree.args.vararg:
+        return [], ""
+    body = [
+        line
+        for line in tree.body
+        if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+    ]
+    if len(body) != 1 or not isinstance(body[0], ast.Return) or body[0].value is None:
+        return [], ""
+    return [a.arg for a in tree.args.args], ast.unparse(body[0].value)
 
 
 def _coins(shape: tuple, p: float) -> str:

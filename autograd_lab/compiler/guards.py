@@ -59,21 +59,19 @@ class World:
     generators: list[Any] = field(default_factory=list)
     """The generators of random numbers that the function can reach."""
 
+    names: dict[int, str] = field(default_factory=dict)
+    """The names in `space`, by the id of what they stand for."""
+
     def bind(self, thing: Any) -> str:
         """A name for `thing` in the guard's own namespace."""
-        for name, known in self.space.items():
-            if known is thing:
-                return name
-        name = f"_{len(self.space)}"
+        name = self.names.setdefault(id(thing), f"_{len(self.space)}")
         self.space[name] = thing
         return name
 
     def snapshot(self, args: tuple, kwargs: dict, fn: Any) -> list[bool]:
         """Which conditions hold now."""
-        return [
-            bool(eval(c.text, {**self.space, "args": args, "kwargs": kwargs, "fn": fn}))
-            for c in self.conditions
-        ]
+        space = {**self.space, "args": args, "kwargs": kwargs, "fn": fn}
+        return [bool(eval(c.text, space)) for c in self.conditions]
 
     def same_tensors(self, args: tuple, kwargs: dict, fn: Any) -> bool:
         """Whether each expression still leads to the same tensor."""

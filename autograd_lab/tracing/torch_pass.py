@@ -209,8 +209,8 @@ class TorchPass:
         """
         self.hooked: dict[Any, list[int]] = {}  # in the order in which they were hooked
         self.retaining: dict[Any, list[Any]] = {}
-        met = self.recorder.met.values()  # thousands, in each of a hundred passes: few are looked at
-        marked = [t for t in met if t._backward_hooks or t.retains_grad or id(t) in kept]
+        met = self.recorder.met  # thousands, in each of a hundred passes: few are looked at
+        marked = [t for key, t in met.items() if t.retains_grad or t._backward_hooks or key in kept]
         for t in sorted(marked, key=_first_hook):
             if not t.requires_grad:
                 continue

@@ -1,6 +1,8 @@
 """The samples that PyTorch keeps to test its layers and optimizers, run through both libraries. Needs PyTorch and expecttest."""
 
+import importlib.util
 import warnings
+from functools import cache
 from unittest import mock
 
 import numpy as np
@@ -8,10 +10,12 @@ import pytest
 from graphs import nested
 from recorded import PREFIX
 from test_pytorchs_samples import (
+    NEEDED,
     Call,
     UntranslatedError,
     assert_close,
     compare_derivatives,
+    database,
     found,
     outcome,
     tensors,
@@ -19,24 +23,44 @@ from test_pytorchs_samples import (
 )
 
 import autograd_lab
+from tests.each import each
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: its samples are not there")
 
-with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
-    warnings.simplefilter("ignore")
-    from torch.testing._internal.common_modules import module_db
-    from torch.testing._internal.common_optimizers import optim_db
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("expecttest") is None, reason=NEEDED)
 
 MANY = 24
 """So many samples of each layer are run, spread over all of them."""
 
-LAYERS = {m.name: m for m in module_db if found(autograd_lab, "nn." + m.module_cls.__name__) is not None}
-OPTIMIZERS = {o.optim_cls.__name__: o for o in optim_db if hasattr(autograd_lab.optim, o.optim_cls.__name__)}
+
+@cache
+def databases():
+    """PyTorch's layers and optimizers: ({name: layer}, {name: optimizer})."""
+    database()  # which makes PyTorch's samples quick
+    with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_modules import module_db
+        from torch.testing._internal.common_optimizers import optim_db
+    return {m.name: m for m in module_db}, {o.optim_cls.__name__: o for o in optim_db}
+
+
+def layers():
+    """Those that are here."""
+    return {
+        name: m
+        for name, m in databases()[0].items()
+        if found(autograd_lab, "nn." + m.module_cls.__name__) is not None
+    }
+
+
+def optimizers():
+    """Those that are here."""
+    return {name: o for name, o in databases()[1].items() if hasattr(autograd_lab.optim, name)}
 
 
 def test_all_of_pytorchs_layers_and_optimizers_are_among_them():
-    assert len(LAYERS) == len(module_db)
-    assert {o.optim_cls.__name__ for o in optim_db} - {*OPTIMIZERS} == {"SparseAdam"}
+    assert layers().keys() == databases()[0].keys()
+    assert databases()[1].keys() - optimizers().keys() == {"SparseAdam"}
 
 
 def both_made(theirs, ours, made_with):
@@ -72,9 +96,12 @@ def assert_same_errors(error, refused):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("name", LAYERS)
-def test_layers(name, training):
-    info = LAYERS[name]
+def test_layers(training):
+    each(layers(), check_layer, training)
+
+
+def check_layer(name, training):
+    info = layers()[name]
     samples = info.module_inputs_func(
         info, device="cpu", dtype=torch.float64, requires_grad=True, training=training
     )
@@ -120,9 +147,12 @@ def test_layers(name, training):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [name for name, m in LAYERS.items() if m.module_error_inputs_func])
-def test_errors_of_layers(name):
-    info = LAYERS[name]
+def test_errors_of_layers():
+    each([name for name, m in layers().items() if m.module_error_inputs_func], check_errors_of_layer)
+
+
+def check_errors_of_layer(name):
+    info = layers()[name]
     for case in info.module_error_inputs_func(
         info, device="cpu", dtype=torch.float32, requires_grad=False, training=False
     ):
@@ -141,9 +171,12 @@ def test_errors_of_layers(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_optimizers(name):
-    info = OPTIMIZERS[name]
+def test_optimizers():
+    each(optimizers(), check_optimizer)
+
+
+def check_optimizer(name):
+    info = optimizers()[name]
     for sample in info.optim_inputs_func(device="cpu"):
         kwargs = dict(sample.kwargs)
         numbers = np.random.default_rng(0)
@@ -180,9 +213,12 @@ def test_optimizers(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_errors_of_optimizers(name):
-    info = OPTIMIZERS[name]
+def test_errors_of_optimizers():
+    each(optimizers(), check_errors_of_optimizer)
+
+
+def check_errors_of_optimizer(name):
+    info = optimizers()[name]
     for case in info.optim_error_inputs_func("cpu", torch.float32):
         sample, known = case.optimizer_error_input, {}
         _, refused = outcome(info.optim_cls, sample.params, **sample.kwargs)

@@ -4,9 +4,11 @@ PyTorch describes each operator by an OpInfo, which makes inputs of every shape 
 functions over `torch`; these are run again with this library in its place. Needs PyTorch and expecttest, which its test tools import.
 """
 
+import importlib.util
 import random
 import types
 import warnings
+from functools import cache
 from unittest import mock
 
 import numpy as np
@@ -16,30 +18,35 @@ from recorded import PREFIX
 
 import autograd_lab
 from autograd_lab.autograd.batch import batches_of
+from tests.each import each
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: its samples are not there")
-pytest.importorskip("expecttest", reason="PyTorch's samples need it: pip install expecttest")
-
-# Importing PyTorch's test tools would forbid the rest of this process to set flags of torch.backends, which other tests do.
-with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
-    warnings.simplefilter("ignore")
-    from torch.testing._internal import common_utils
-    from torch.testing._internal.common_methods_invocations import op_db
-    from torch.testing._internal.opinfo import core
-
-for tools in (common_utils, core):
-    # For each sample it reads the whole stack, 40 ms, to find a unittest.TestCase, and there is none.
-    tools.extract_test_fn = lambda: None
+NEEDED = "PyTorch's samples need it: pip install expecttest"
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("expecttest") is None, reason=NEEDED)
 
 
-def seed(number=common_utils.SEED):
-    """What torch.manual_seed and its kind do, but for asking for the stack each time, once for each kind of device."""
-    torch.default_generator.manual_seed(number)
-    random.seed(number)
-    np.random.seed(number)  # noqa: NPY002 - the samples draw from it
+@cache
+def database():
+    """PyTorch's operators. Read by the first test that wants them: parallel workers would spend seconds on it as they collect."""
+    # Importing PyTorch's test tools would forbid the rest of this process to set flags of torch.backends, which other tests do.
+    with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
+        warnings.simplefilter("ignore")
+        from torch.testing._internal import common_utils
+        from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.opinfo import core
 
+    def seed(number=common_utils.SEED):
+        """What torch.manual_seed and its kind do, but for asking for the stack each time, once for each kind of device."""
+        torch.default_generator.manual_seed(number)
+        random.seed(number)
+        np.random.seed(number)  # noqa: NPY002 - the samples draw from it
 
-common_utils.set_rng_seed = seed  # called before each of 15,000 samples
+    for tools in (common_utils, core):
+        # For each sample it reads the whole stack, 40 ms, to find a unittest.TestCase, and there is none.
+        tools.extract_test_fn = lambda: None
+    common_utils.set_rng_seed = seed  # called before each of 15,000 samples
+    return op_db
+
 
 MANY = 12
 """So many samples of each operator are run, spread over all of them."""
@@ -324,11 +331,14 @@ def mine(op):
     return fn if fn is not op.op else own
 
 
-OPERATORS = {label(op): op for op in op_db if torch.float64 in op.dtypes and mine(op) is not None}
+@cache
+def operators():
+    """{name: operator} of those that are here."""
+    return {label(op): op for op in database() if torch.float64 in op.dtypes and mine(op) is not None}
 
 
 def test_most_of_pytorchs_operators_are_among_them():
-    assert len(OPERATORS) > 480
+    assert len(operators()) > 480
 
 
 # -- the comparison -----------------------------------------------------------------------------------
@@ -437,9 +447,12 @@ def compare(op, fn, call, left_out):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", OPERATORS)
-def test_samples(name):
-    op = OPERATORS[name]
+def test_samples():
+    each(operators(), check_samples)
+
+
+def check_samples(name):
+    op = operators()[name]
     samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd))
     left_out = set(DIFFERENT.get(op.name, ("", ""))[0].split())
     for call in calls(samples[:: -(-len(samples) // MANY)]):
@@ -455,13 +468,17 @@ OTHER_TANGENTS = {
     "triangular_solve": "PyTorch's forgets the transposition, and takes tangents outside of the triangle",
     "scatter_reduce": "PyTorch has none for products without the first operand",
 }
-FORWARD = {
-    n: op
-    for n, op in OPERATORS.items()
-    if op.supports_autograd
-    and op.name not in {*OTHER_TANGENTS, *STRANGE}
-    and "numbers" not in DIFFERENT.get(op.name, [""])[0]
-}
+
+
+def forward():
+    """The operators of which tangents are compared."""
+    return [
+        n
+        for n, op in operators().items()
+        if op.supports_autograd
+        and op.name not in {*OTHER_TANGENTS, *STRANGE}
+        and "numbers" not in DIFFERENT.get(op.name, [""])[0]
+    ]
 
 
 def with_tangents(library, fn, args, kwargs, moving):
@@ -486,9 +503,12 @@ def with_tangents(library, fn, args, kwargs, moving):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", FORWARD)
-def test_tangents(name):
-    op = FORWARD[name]
+def test_tangents():
+    each(forward(), check_tangents)
+
+
+def check_tangents(name):
+    op = operators()[name]
     samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=True))
     for call in calls(samples[:: -(-len(samples) // 6)]):
         theirs, refused = outcome(with_tangents, torch, op.op, call.args, call.kwargs, call.moving)
@@ -536,11 +556,6 @@ UNLIKE = {
 }
 """Operators whose batches are not compared, and why."""
 
-BATCHED = {
-    n: op
-    for n, op in OPERATORS.items()
-    if n not in UNLIKE and "numbers" not in DIFFERENT.get(op.name, [""])[0]
-}
 NOT_ALIKE = ("required rank 4 tensor to use channels_last", "Vmap does not currently support same randomness")
 """What PyTorch says of a batch as a whole, or of draws that are the same for all entries, where a loop has no trouble."""
 
@@ -574,10 +589,18 @@ def for_each(library, fn, args, kwargs, given, dims):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", BATCHED)
-def test_batches(name):
+def test_batches():
     """Each operand as a batch, and all of them: the same results, of which the same depend on the entry; or the same refusal."""
-    op = BATCHED[name]
+    batched = [
+        n
+        for n, op in operators().items()
+        if n not in UNLIKE and "numbers" not in DIFFERENT.get(op.name, [""])[0]
+    ]
+    each(batched, check_batches)
+
+
+def check_batches(name):
+    op = operators()[name]
     samples = list(op.sample_inputs("cpu", torch.float64))
     for call in calls(samples[:: -(-len(samples) // 3)]):
         given, own = tensors([call.args, call.kwargs]), tensors([call.own_args, call.own_kwargs])
@@ -615,7 +638,6 @@ NOT_EXACT = {
 }
 """Operators whose derivatives are not compared in batches, beside those of which the tangents differ, and why."""
 
-DERIVED = {n: op for n, op in FORWARD.items() if n not in NOT_EXACT}
 NO_WAY = ("Trying to use forward AD", "derivative for", "vmap: It looks like you're either (1)")
 """What PyTorch says where it has no derivative that a batch can go through."""
 
@@ -658,9 +680,12 @@ def derived_for_each(library, kind, fn, args, kwargs, given, moving):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["grad", "jvp"])
-@pytest.mark.parametrize("name", DERIVED)
-def test_derivatives_of_batches(name, kind):
-    op = DERIVED[name]
+def test_derivatives_of_batches(kind):
+    each([n for n in forward() if n not in NOT_EXACT], check_derivatives_of_batches, kind)
+
+
+def check_derivatives_of_batches(name, kind):
+    op = operators()[name]
     samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=True))
     for call in calls(samples[:: -(-len(samples) // 2)]):
         given, own = tensors([call.args, call.kwargs]), tensors([call.own_args, call.own_kwargs])
@@ -691,13 +716,17 @@ def test_derivatives_of_batches(name, kind):
 
 # -- what PyTorch refuses -----------------------------------------------------------------------------
 
-ERRORS = {
-    label(op): op
-    for op in op_db
-    if op.error_inputs_func is not None and mine(op) is not None and not op.name.startswith("__")
-    if [*op.error_inputs("cpu")]  # some must be refused on other devices only
-}
-"""Operators for which PyTorch keeps inputs that they must refuse; of Python's operators the words are Python's."""
+
+@cache
+def refusing():
+    """{name: operator} for which PyTorch keeps inputs that they must refuse; of Python's operators the words are Python's."""
+    return {
+        label(op): op
+        for op in database()
+        if op.error_inputs_func is not None and mine(op) is not None and not op.name.startswith("__")
+        if [*op.error_inputs("cpu")]  # some must be refused on other devices only
+    }
+
 
 OTHER_REASONS = ("Trying to resize storage that is not resizable", "multinomial expects Long tensor out")
 """What is said of memory that belongs to NumPy, which here all memory does; and of a sample whose numbers, looked at first here, are
@@ -705,13 +734,16 @@ whatever was in the memory (the message is compared in test_misfits.py)."""
 
 
 def test_many_operators_have_inputs_to_refuse():
-    assert len(ERRORS) > 100
+    assert len(refusing()) > 100
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(name):
-    op = ERRORS[name]
+def test_errors():
+    each(refusing(), check_errors)
+
+
+def check_errors(name):
+    op = refusing()[name]
     for call in calls([case.sample_input for case in op.error_inputs("cpu")]):
         (_, refused), (_, error) = call.outcomes(op.op, mine(op))
         if refused is None or str(refused).startswith(OTHER_REASONS):

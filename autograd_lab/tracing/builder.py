@@ -173,6 +173,11 @@ class Builder:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
         self._find_home(t, i)
 
+    def listed(self, codes) -> None:
+        for code in codes:
+            if code.co_filename in self.source_ids:
+                self.spans.setdefault(self.source_ids[code.co_filename], set()).add(_span(code))
+
     def moved(self, call) -> None:
         self.scopes.moved(call)
 

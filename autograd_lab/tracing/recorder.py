@@ -17,10 +17,10 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ class RecordingFull(BaseException):
     """A recording has as many events as it may have, or took too long: the program ends here. No Exception, which programs catch."""
 
 
-_SILENT = {"asked", "assigned", "caught", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "met", "moved", "opened", "part", "recomputed", "released", "untold"}  # fmt: skip
+_SILENT = {"asked", "assigned", "caught", "entered", "failed", "granted", "hook_added", "hook_removed", "kept_on_ctx", "left", "lent_to_it", "listed", "met", "moved", "opened", "part", "recomputed", "released", "untold"}  # fmt: skip
 """Notes that need not become an event."""
 
 
@@ -261,6 +261,10 @@ class Recording(Trace):
         """Name tensors after the variables of a namespace that the block itself cannot see."""
         self._recorder.find_names((namespace, ()))
         self._recorder.scopes.append((namespace, ()))
+
+    def list_code(self, codes: Sequence[CodeType]) -> None:
+        """Show all lines of these code objects of the program, also those that it did not come to."""
+        self._recorder.notes.append(("listed", codes))
 
     def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
         """Whether this recording knows the tensors, and `.grad` has not changed since."""

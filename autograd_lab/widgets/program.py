@@ -47,6 +47,7 @@ def recorded(
     The recording is None if it could not begin, since another one is running.
     """  # fmt: skip
     trace: Recording | None = None
+    parts = list(parts)
     try:
         with recorder as trace:
             try:
@@ -54,6 +55,7 @@ def recorded(
                     exec(part, namespace)
             finally:
                 trace.find_names(namespace)
+                trace.list_code(parts)
     except BaseException as error:
         return trace, error
     return trace, None

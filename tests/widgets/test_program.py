@@ -9,8 +9,10 @@ import pytest
 import samples
 from each import each
 
+import autograd_lab as torch
 from autograd_lab.tracing import builder
 from autograd_lab.tracing.recorder import AtMost, record
+from autograd_lab.tracing.sources import keep_source
 from autograd_lab.widgets import export, program
 from autograd_lab.widgets.stepper import Stepper
 from autograd_lab.widgets.wire import decode
@@ -251,3 +253,17 @@ def test_what_happens_often_is_not_told_each_time():
             assert max(map(len, told)) < 400, answer
 
     each(MANY, check)
+
+
+def test_the_lines_that_a_program_did_not_come_to_are_listed():
+    """%%step compiles the last line apart: it was missing where the program stopped before."""
+    text = "x = torch.ones(2, requires_grad=True) * 2\n1 / 0\nx.sum().backward()\n"
+    keep_source("<stopped>", text)
+    lines = text.splitlines(keepends=True)
+    parts = [
+        compile("".join(lines[:2]), "<stopped>", "exec"),
+        compile("\n\n" + lines[2], "<stopped>", "exec"),
+    ]
+    trace, error = program.recorded(parts, {"torch": torch}, record())
+    assert isinstance(error, ZeroDivisionError)
+    assert list(trace.sources[0]["lines"].values()) == text.splitlines()

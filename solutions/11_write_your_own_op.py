@@ -178,10 +178,11 @@ def with_a_message(op):
         ([-1000.0, -1000.0, -1001.0],),
         ([900.0, -900.0, 3.0],),
         ([5.0],),
+        ([7.0, 6.0] * 8,),
     ],
 )
 def no_overflow(op, values):
-    "Numbers too large for exp, or too small"
+    "Numbers too large for exp, or too small, and more of them"
     return run(op, values, 2.0)
 
 

@@ -363,12 +363,17 @@ def numbers_from_nowhere(share):
 
 @probe(points=0.5, hidden=True)
 def the_last_word(share):
-    "An output that was left out, and one that is an argument; two long chains that are the same"
+    "An output that was left out, and one that is an argument; two long chains that are the same; a step with the name of an operation"
     steps = [("a", "neg", ("x",)), ("b", "neg", ("x",)), ("c", "neg", ("b",)), ("d", "neg", ("a",))]
     links = [
         (f"{chain}{i}", "exp", (f"{chain}{i - 1}" if i else "x",)) for i in range(8) for chain in ("p", "q")
     ]
-    return [list(share(steps, ["b", "x", "d"])), list(share(links, ["q7"]))]
+    called_alike = [("mul", "exp", ("x",)), ("neg", "exp", ("x",)), ("c", "neg", ("neg",))]
+    return [
+        list(share(steps, ["b", "x", "d"])),
+        list(share(links, ["q7"])),
+        list(share(called_alike, ["c", "neg"])),
+    ]
 
 
 @wrong(

@@ -180,14 +180,15 @@ def read_roster(path: Path) -> Roster:
     rows = list(read_table(path, "roster"))
     header = [heading(cell) for cell in rows[0][1]] if rows else []
     columns, kinds = _columns(header, [row for _, row in rows[1:]])
-    people, notes = [], []
+    people: list[Person] = []
+    notes: list[str] = []
     for number, row in rows[1 if columns else 0 :]:
         known = {
             kind: value
             for kind, place in (columns or {"student": 0}).items()
             if (value := _value(kind, row[place] if place < len(row) else ""))
         }
-        if kinds is _OF_CANVAS and "canvas" not in known:
+        if kinds is _OF_CANVAS and "canvas" not in known and not people:
             continue  # the rows below the headings: "Points Possible", and which assignments are hidden
         if kinds is _OF_CANVAS and name_words(Person("", known).name) in (
             ["student", "test"],

@@ -455,6 +455,13 @@ def test_what_is_no_student_in_canvass_gradebook(tmp_path, text):
     assert "test student" in roster.notes[0]
 
 
+def test_a_student_without_any_number_is_named(tmp_path):
+    (tmp_path / "r.csv").write_text(CANVAS_EXPORT + '"Roe, Rita",,,,A,,\n"Poe, Paul",,,ppoe,A,,\n')
+    roster = people.read_roster(tmp_path / "r.csv")
+    assert roster.students == ["jdoe", "jdoe2", "ppoe"]
+    assert [note for note in roster.notes if note.startswith("row 7 of r.csv names nobody")]
+
+
 def test_a_worksheets_times_count(tmp_path):
     (tmp_path / "w.csv").write_text(WORKSHEET, encoding="utf-8")
     roster = people.read_roster(tmp_path / "w.csv")

@@ -37,7 +37,7 @@ def a_or_an(word: str) -> str:
 
 def narrate(trace: Trace, k: int) -> str:
     """What step `k` of `trace` did (1 is the first event; 0 says what is about to be seen)."""
-    return fill(Narrator(trace).phrase(k))
+    return Narrator(trace).sentence(k)
 
 
 def label(trace: Trace, n: int) -> str:
@@ -176,6 +176,10 @@ class Narrator:
         if before["k"] != "grad" or before.get("how") != e.get("op") or e.get("unnoticed") is not None:
             return False
         return self.trace.tensors[e["t"]]["name"] == f"{self.trace.tensors[before['t']]['name']}.grad"
+
+    def sentence(self, k: int) -> str:
+        """What step `k` did, as `narrate` says it; many steps of a long trace cost less with one narrator."""
+        return fill(self.phrase(k))
 
     def phrase(self, k: int) -> Phrase:
         """Template and parts of the sentence for step `k`."""

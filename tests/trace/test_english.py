@@ -9,7 +9,7 @@ from library_calls import CALLS, recorded
 
 import autograd_lab
 from autograd_lab import lab
-from autograd_lab.tracing import narrate
+from autograd_lab.tracing.narrate import Narrator
 
 ODD = {
     "a list travels": r"^\[.*\] travel|values.* travel",
@@ -46,8 +46,9 @@ def check(call, torch, record):
         record,
         f"X = {call}\nX = X[0] if isinstance(X, tuple) else X\nX.sum().backward(create_graph=True)\n",
     )
+    say = Narrator(trace).sentence
     for k in range(len(trace) + 1):
-        text = narrate(trace, k)
+        text = say(k)
         if k and trace.events[k - 1]["k"] == "error":
             continue  # PyTorch's words
         found = [kind for kind, pattern in ODD.items() if re.search(pattern, text)]
@@ -82,11 +83,8 @@ def test_a_hook_of_a_module_is_told_with_the_module(module, called, library):
     trace, _ = recorded(
         torch, lab.record if torch is autograd_lab else lab.record_torch, HOOKED.format(module)
     )
-    texts = [
-        narrate(trace, k)
-        for k, e in enumerate(trace.events, 1)
-        if "BackwardHookFunction" in narrate(trace, k)
-    ]
+    told = map(Narrator(trace).sentence, range(1, len(trace) + 1))
+    texts = [text for text in told if "BackwardHookFunction" in text]
     assert [t for t in texts if t.startswith(called[0].upper() + called[1:] + " passes on what it is given")]
     assert [t for t in texts if f", {called} looks at the gradient" in t]
     assert "module with hooks" not in " ".join(texts)

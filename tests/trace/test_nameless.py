@@ -10,6 +10,7 @@ from library_calls import CALLS, recorded
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import narrate, rules
+from autograd_lab.tracing.narrate import Narrator
 
 
 def sentences(trace, *kinds):
@@ -77,7 +78,7 @@ def test_many_numbers_are_told_by_their_range():
 )
 def test_what_a_function_of_nn_makes_for_itself_is_called_by_the_function(call, who):
     trace, _ = recorded(torch, lab.record, f"X = {call}\nX.sum().backward()\n")
-    told = " ".join(narrate(trace, k) for k in range(len(trace) + 1))
+    told = " ".join(map(Narrator(trace).sentence, range(len(trace) + 1)))
     assert f"A tensor in {who} is plain data" in told
     assert "without a name" not in told
 
@@ -185,5 +186,5 @@ def test_the_gradient_of_a_single_number_is_no_constant(step, library):
     program = f"v = torch.tensor(3.0, requires_grad=True)\nX = v * v\nX.backward()\n{step}\n"
     trace, _ = recorded(lib, lab.record if lib is torch else lab.record_torch, program)
     assert {t["name"] for t in trace.tensors if t.get("grad_of") is not None} <= {"v.grad"}
-    told = " ".join(narrate(trace, k) for k in range(len(trace) + 1))
+    told = " ".join(map(Narrator(trace).sentence, range(len(trace) + 1)))
     assert not re.search(r"constant 6\b|detaches 6\b", told)

@@ -5,7 +5,7 @@ import re
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import rules
-from autograd_lab.tracing.narrate import narrate
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.widgets.frames import film
 
 
@@ -25,7 +25,7 @@ class Backward_(Scaled):
 
 
 def sentences(trace):
-    return [narrate(trace, k) for k in range(len(trace) + 1)]
+    return list(map(Narrator(trace).sentence, range(len(trace) + 1)))
 
 
 def test_operands_have_names():

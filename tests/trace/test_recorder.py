@@ -6,6 +6,7 @@ import pytest
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace, narrate, state
+from autograd_lab.tracing.narrate import Narrator
 
 
 def leaf(*values):
@@ -87,7 +88,7 @@ def test_json_round_trip_and_pure_state():
     before = trace.to_json()
     assert state(again, last) == state(again, last)
     assert trace.to_json() == before
-    assert all(narrate(trace, k) for k in range(last + 1))
+    assert all(map(Narrator(trace).sentence, range(last + 1)))
 
 
 def test_in_place_write_shows_version_and_new_history():

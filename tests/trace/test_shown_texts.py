@@ -17,7 +17,7 @@ import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.ops.rule import RULES
 from autograd_lab.tracing import formulas, rules
-from autograd_lab.tracing.narrate import narrate
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.words import NAMES, WORDS
 
 
@@ -52,8 +52,9 @@ def unexplained(trace):
         yield from (found for text in texts for found in re.findall(r"\bif\b.+\belse\b.*", text))  # undecided
         known = {*shown.tensors, *shown.lists, *shown.call.definitions, *NAMES, "nothing", "g", "gs"}
         yield from (name for name in shown.stated.letters - known if not re.fullmatch(r"g\d+", name))
+    say = Narrator(trace).sentence
     for k in range(len(trace) + 1):
-        yield from re.findall(r"operand \d.*", narrate(trace, k))
+        yield from re.findall(r"operand \d.*", say(k))
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing import narrate
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.rules import _FUNCTIONS
 
 NUMBER = r"-?(?:\d[\d.]*(?:e[+-]?\d+)?|inf|nan)"
@@ -99,9 +99,9 @@ def test_every_sum_in_a_sentence_comes_out(seed):
     code = program(seed)
     with lab.record() as trace:
         exec(compile(code, f"<loop {seed}>", "exec"), {"torch": torch})
-    checked = 0
+    checked, say = 0, Narrator(trace).sentence
     for k in range(len(trace) + 1):
-        text = narrate(trace, k)
+        text = say(k)
         for computed, shown, parts in sums(text):
             checked += 1
             assert close(float(computed), shown, *parts), f"{text}\n{computed} is not {shown}\n{code}"

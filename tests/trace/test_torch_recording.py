@@ -12,7 +12,8 @@ from torch_programs import PROGRAMS
 import autograd_lab
 import autograd_lab.utils.checkpoint
 from autograd_lab import lab
-from autograd_lab.tracing import Trace, narrate, state
+from autograd_lab.tracing import Trace, state
+from autograd_lab.tracing.narrate import Narrator
 
 torch = pytest.importorskip("torch", reason="records real PyTorch", exc_type=ImportError)
 pytest.importorskip("torch.utils.checkpoint")
@@ -101,7 +102,7 @@ def test_every_step_can_be_shown(name):
     trace, _ = record(name, torch, lab.record_torch)
     again = Trace.from_json(trace.to_json())
     assert again.to_dict() == trace.to_dict()
-    assert all(narrate(again, k) for k in range(len(again) + 1))
+    assert all(map(Narrator(again).sentence, range(len(again) + 1)))
     end = state(again, len(again))
     assert end.k == len(again)
     assert end.grad_mode, "every program leaves its no_grad blocks, also those inside a pass"

@@ -9,6 +9,7 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import State, Trace, TraceError, narrate, state
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.widgets.frames import film
 
 ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
@@ -100,8 +101,9 @@ def test_a_second_pass_starts_with_clean_counts():
 @ALL
 def test_every_event_has_a_sentence(make):
     trace = make()
+    say = Narrator(trace).sentence
     for k in range(len(trace) + 1):
-        sentence = narrate(trace, k)
+        sentence = say(k)
         assert sentence[0].isupper() or sentence[0].isdigit() or sentence[0] in "-[" or sentence[0].isalpha()
         assert sentence.endswith(".")
         assert "{" not in sentence
@@ -226,7 +228,7 @@ class SinCos(torch.autograd.Function):
 def told(program):
     with lab.record() as trace:
         program(torch.tensor(2.0, requires_grad=True))
-    return [narrate(trace, k) for k in range(1, len(trace) + 1)]
+    return list(map(Narrator(trace).sentence, range(1, len(trace) + 1)))
 
 
 def test_what_a_function_computes_is_not_said_to_be_under_no_grad():
@@ -261,7 +263,7 @@ def test_what_runs_in_a_forward_is_told_by_where_it_runs(library):
                 function("Bad", fails).apply(x)
             ours.apply(x)
         ours.apply(x)
-    said = [narrate(trace, k) for k in range(1, len(trace) + 1)]
+    said = list(map(Narrator(trace).sentence, range(1, len(trace) + 1)))
     inside = r"(\w+) runs in the forward of (\w+), which records nothing"
     found = [m.groups() for text in said if (m := re.match(inside, text))]
     assert found == [("sin", "Ours"), ("exp", "Other"), ("cos", "Bad"), ("sin", "Ours")]

@@ -5,6 +5,7 @@ import pytest
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace, narrate, state
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.recorder import last_recording
 from autograd_lab.tracing.wrong_order import ORDERS
 
@@ -52,7 +53,7 @@ def test_it_says_that_it_is_faulty(order):
     k = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "backward")
     assert trace.events[k - 1]["engine"] == order
     assert narrate(trace, k) == f"A faulty engine starts at MulBackward0 #3. Its order: {order}."
-    said = " ".join(narrate(trace, k) for k in range(len(trace) + 1))
+    said = " ".join(map(Narrator(trace).sentence, range(len(trace) + 1)))
     assert "with 1 of its 2 messages: this engine does not wait" in said
     assert ("this message is lost" in said) == (order != "path-recursion")
 

@@ -12,6 +12,7 @@ import autograd_lab
 from autograd_lab import lab
 from autograd_lab.course.practice.question import Program
 from autograd_lab.tracing import Trace, narrate, state
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.widgets.frames import Film
 
 
@@ -58,7 +59,7 @@ def recorded(torch, recorder, program):
 
 def told(trace):
     assert narrate(trace, len(trace))
-    assert [narrate(trace, k) for k in range(len(trace) + 1)]
+    assert list(map(Narrator(trace).sentence, range(len(trace) + 1)))
     assert state(trace, len(trace))
 
 
@@ -107,7 +108,7 @@ def test_a_question_of_practice():
 
 def test_a_copy_of_a_trace_outlives_it():
     def texts(trace):
-        return [narrate(trace, k) for k in range(len(trace) + 1)]
+        return list(map(Narrator(trace).sentence, range(len(trace) + 1)))
 
     trace = Trace.from_json(recorded(autograd_lab, lab.record, once).to_json())
     expected = texts(trace)

@@ -7,7 +7,7 @@ from each import each
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing import narrate
+from autograd_lab.tracing.narrate import Narrator
 
 RULES_OWN = re.compile(r"\b(self|(?<!every )other|exponent|mat1|mat2|tensor1|tensor2|indices|grad_output)\b")
 
@@ -37,8 +37,10 @@ def test_every_sentence_is_free_of_them(name):
     trace = PROGRAMS[name]()
     assert any(node["saved"] for node in trace.nodes)
 
+    say = Narrator(trace).sentence
+
     def one(k):
-        assert not RULES_OWN.search(narrate(trace, k)), narrate(trace, k)
+        assert not RULES_OWN.search(say(k)), say(k)
 
     each(range(len(trace) + 1), one)
 

@@ -11,6 +11,7 @@ from graphs import nodes_behind
 
 import autograd_lab
 from autograd_lab.ops.rule import RULES
+from tests.each import each
 
 for _module in pkgutil.walk_packages(autograd_lab.__path__, "autograd_lab."):
     # torch_adapter and its like define no rule, and cannot be imported where PyTorch is not installed
@@ -101,29 +102,34 @@ def test_names_differ():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("rule", sorted({call.rule for call in operations.CALLS}))
-def test_calls_of(rule):
-    """Each call builds the node that it is there for, and agrees with PyTorch where that is installed."""
-    for call in operations.CALLS:
-        if call.rule == rule:
-            outs = outputs(call.run(autograd_lab, call.tensors(autograd_lab)))
-            assert rule in graph_names(outs), call.name
+def test_each_call_builds_the_node_that_it_is_there_for():
+    each(operations.CALLS, builds_its_node)
 
 
-@pytest.mark.parametrize("rule", sorted({call.rule for call in operations.CALLS}))
-def test_pytorch_does_the_same(rule):
+def builds_its_node(call):
+    outs = outputs(call.run(autograd_lab, call.tensors(autograd_lab)))
+    assert call.rule in graph_names(outs)
+
+
+def test_pytorch_does_the_same():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    for call in operations.CALLS:
-        if call.rule == rule and not {rule, call.name} & set(DIFFERENT):
-            ours, theirs = record(autograd_lab, call), record(torch, call)
-            assert ours[2] == theirs[2], call.name
-            assert rule in theirs[3], (call.name, theirs[3])
-            for kind, mine, wanted in zip(("values", "gradients"), ours, theirs, strict=False):
-                if isinstance(wanted, str) or isinstance(mine, str):
-                    assert mine == wanted, call.name
-                    continue
-                assert [x is None for x in mine] == [x is None for x in wanted], (call.name, kind)
-                for a, b in zip(mine, wanted, strict=True):
-                    if b is not None:
-                        assert (a.dtype, a.shape) == (b.dtype, b.shape), (call.name, kind)
-                        np.testing.assert_allclose(a, b, 1e-5, 1e-7, err_msg=f"{call.name}: {kind}")
+    each(
+        [call for call in operations.CALLS if not {call.rule, call.name} & set(DIFFERENT)],
+        does_the_same,
+        torch,
+    )
+
+
+def does_the_same(call, torch):
+    ours, theirs = record(autograd_lab, call), record(torch, call)
+    assert ours[2] == theirs[2]
+    assert call.rule in theirs[3], theirs[3]
+    for kind, mine, wanted in zip(("values", "gradients"), ours, theirs, strict=False):
+        if isinstance(wanted, str) or isinstance(mine, str):
+            assert mine == wanted
+            continue
+        assert [x is None for x in mine] == [x is None for x in wanted], kind
+        for a, b in zip(mine, wanted, strict=True):
+            if b is not None:
+                assert (a.dtype, a.shape) == (b.dtype, b.shape), kind
+                np.testing.assert_allclose(a, b, 1e-5, 1e-7, err_msg=kind)

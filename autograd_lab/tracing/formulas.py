@@ -138,7 +138,10 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
     while waiting:
         here = waiting.pop()
         yield here
-        for part in vars(here).values():
+        for name in (
+            here._fields
+        ):  # not all attributes: IPython notes parents on nodes, also on those that all trees share
+            part = getattr(here, name, None)
             if isinstance(part, ast.AST):
                 waiting.append(part)
             elif type(part) is list:

@@ -1,5 +1,6 @@
 """A formula on the screen uses a variable's name for that variable only, whatever the program's variables are called."""
 
+import ast
 import linecache
 import random
 import re
@@ -9,7 +10,7 @@ import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.tracing import Trace, rules
+from autograd_lab.tracing import Trace, formulas, rules
 
 LETTERS = [
     *"abcdefghikmnpqrstuvwxyz",
@@ -106,3 +107,16 @@ def test_names_are_worked_out_once_for_each_trace():
     assert trace.names is trace.names is rules.names_of(trace)
     assert other.names is not trace.names
     assert other.names.tensors == trace.names.tensors
+
+
+def test_what_others_note_on_a_formulas_nodes_is_not_followed():
+    """IPython's tracebacks note the parent of each node; the one of `ast.Load` is in all trees, until Python 3.13."""
+    tree = ast.parse("a * exp(b)", mode="eval").body
+    marked = [(node, child) for node in ast.walk(tree) for child in ast.iter_child_nodes(node)]
+    for node, child in marked:
+        child.parent = node
+    try:
+        assert formulas.names_in(tree) == {"a", "b"}
+    finally:
+        for _, child in marked:
+            vars(child).pop("parent", None)

@@ -138,9 +138,8 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
     while waiting:
         here = waiting.pop()
         yield here
-        for name in (
-            here._fields
-        ):  # not all attributes: IPython notes parents on nodes, also on those that all trees share
+        # Not all attributes: IPython notes parents on nodes, also on those that all trees share.
+        for name in here._fields:
             part = getattr(here, name, None)
             if isinstance(part, ast.AST):
                 waiting.append(part)

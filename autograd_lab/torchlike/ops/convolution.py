@@ -1215,9 +1215,8 @@ def _sampled(x, grid, orders, *how):
     with np.errstate(invalid="ignore"):  # an infinite grid gives nan, without a warning
         images = np.concatenate([x.reshape(n, c, math.prod(size)), np.zeros((n, c, 1), x.dtype)], 2)
         images, y = np.moveaxis(images, 1, 2), np.zeros((n, math.prod(grid.shape[1:-1]), c), x.dtype)
-        places = np.ascontiguousarray(images).reshape(
-            n * images.shape[1], c
-        )  # all channels of a place are read at once
+        # all channels of a place are read at once
+        places = np.ascontiguousarray(images).reshape(n * images.shape[1], c)
         for place, weight in _neighbors(grid, size, orders, *how):
             y += places[place + np.arange(n)[:, None] * images.shape[1]] * weight[..., None]
     return np.ascontiguousarray(np.moveaxis(y, 1, 2)).reshape(n, c, *grid.shape[1:-1])

@@ -143,7 +143,7 @@ def test_an_error_of_the_operation_itself_is_left_alone():
 # -- out ----------------------------------------------------------------------------------------------
 
 OUTS = {
-    "sum": "t.sum(x, 1, out=o) if t is autograd_lab else t.sum(x, 0, out=o)", "mean": "t.mean(x, 1, out=o)", "prod": "t.prod(x, 0, out=o)", "std": "t.std(x, 0, out=o)",
+    "sum": "t.sum(x, 0, out=o)", "mean": "t.mean(x, 1, out=o)", "prod": "t.prod(x, 0, out=o)", "std": "t.std(x, 0, out=o)",
     "amax": "t.amax(x, 0, out=o)", "norm": "t.linalg.vector_norm(x, 2, 0, out=o)", "cumsum": "t.cumsum(x, 0, out=o)",
     "softmax": "t.softmax(x, 0, out=o)", "matmul": "t.matmul(x, x, out=o)", "cat": "t.cat([x, x], out=o)", "exp": "t.exp(x, out=o)",
     "add": "t.add(x, x, out=o)", "where": "t.where(x > 1, x, -x, out=o)", "gather": "t.gather(x, 0, i, out=o)", "eq": "t.eq(x, x, out=o)",
@@ -163,6 +163,8 @@ def try_out(torch, code, out, grad):
         warnings.simplefilter("always")
         try:
             same = eval(code, names) is o
+        except NameError:
+            raise  # a slip in the table would be the same in both
         except Exception as error:
             return type(error).__name__, str(error)[:60]
     told = [str(w.message)[:60] for w in caught]

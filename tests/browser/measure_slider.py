@@ -71,7 +71,8 @@ def drag(page, slider) -> float:
         i += 1
         turn = (i / 40) % 2
         page.mouse.move(left + wide * (turn if turn < 1 else 2 - turn), y)
-        time.sleep(0.014)  # a mouse tells of a move once a frame
+        # A mouse tells of a move once a frame; the page may have taken longer over the last one.
+        time.sleep(max(0.0, begun + i / 60 - time.monotonic()))
     took = time.monotonic() - begun
     page.mouse.up()
     return took

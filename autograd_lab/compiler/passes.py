@@ -42,18 +42,6 @@ def pointwise(step: Step) -> bool:
     return step.how == "cast" or (step.how == "call" and step.rule in POINTWISE)
 
 
-def rebuilt(graph: Graph, change: Callable[[Step], list[Step] | None]) -> Graph:
-    """A copy of the graph in which each step is replaced by what `change` returns for it (None: keep the step).
-
-    Steps are copied, values are shared; a pass that replaces a value uses `substituted`.
-    """
-    steps: list[Step] = []
-    for step in graph.steps:
-        made = change(step)
-        steps.extend([step] if made is None else made)
-    return Graph(list(graph.inputs), steps, list(graph.outputs))
-
-
 def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
     """The graph with some values substituted wherever they are read."""
     if not instead:

@@ -17,6 +17,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -74,7 +75,7 @@ def engine_so_far(step: str | None = None) -> Engine:
 def _engine(steps: list[str], own: dict[str, str]) -> Engine:
     """These steps, of the student's `own` code where there is some that can stand alone."""
     space: dict[str, Any] = {"__name__": "engine"}
-    exec(compile(inspect.getsource(own_engine), own_engine.__file__, "exec", dont_inherit=True), space)
+    exec(_compiled(), space)
     space |= {
         "Node": own_engine.Node,
         "Value": own_engine.Value,
@@ -90,6 +91,11 @@ def _engine(steps: list[str], own: dict[str, str]) -> Engine:
             code = code if trouble else own[step]
         parts.append((name, whose, code))
     return Engine(space, parts)
+
+
+@cache
+def _compiled() -> CodeType:
+    return compile(inspect.getsource(own_engine), own_engine.__file__, "exec", dont_inherit=True)
 
 
 def _put(code: str, name: str, space: dict[str, Any]) -> str:

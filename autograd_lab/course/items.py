@@ -280,10 +280,10 @@ def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
     for keys in (outputs.keys(), outputs.keys() & shown.keys()):
         for wrong in item.wrong:
             shared = [key for key in keys if key in wrong.outputs]
-            differs = any(
+            agrees = all(plain.same(outputs[key], wrong.outputs[key]) for key in shared)
+            if agrees and any(
                 key not in shown or not plain.same(wrong.outputs[key], shown[key]) for key in shared
-            )
-            if differs and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
+            ):
                 return wrong
     return None
 

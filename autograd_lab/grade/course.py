@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class Course:
     @cached_property
     def keys(self) -> dict[str, str]:
         """{item: digest of its whole key}."""
-        return {item.id: digest_of(asdict(item)) for items in self.items.values() for item in items}
+        return {item.id: digest_of(item) for items in self.items.values() for item in items}
 
     @cached_property
     def asks(self) -> dict[str, str]:
@@ -137,5 +137,5 @@ def choose_notebooks(course: Course, wanted: str) -> list[str]:
 
 
 def digest_of(value: Any) -> str:
-    """A digest of plain data."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    """A digest of plain data, and of data classes."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=vars).encode()).hexdigest()

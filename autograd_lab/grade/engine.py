@@ -44,7 +44,7 @@ from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.plain import MOST
 from autograd_lab.grade import worker
 from autograd_lab.grade.files import Scratch
-from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
+from autograd_lab.grade.model import NETWORKS, Answer, CellRun, Job, Limits, Run
 from autograd_lab.grade.sandbox import SandboxError, cpu_of, memory_of, refusal
 
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
@@ -189,8 +189,8 @@ class _Server(Protocol):
     def hello(self) -> dict[str, Any]:
         """Wait until it is ready; returns its report on its sandbox. Raises WorkerError if it does not become ready."""
 
-    def start(self) -> socket.socket:
-        """Start a submission; returns the socket to talk to it. Raises WorkerError if this worker is gone."""
+    def start(self, command: bytes) -> socket.socket:
+        """Start a submission by one of `worker.STARTS`; returns the socket to talk to it. Raises WorkerError if this worker is gone."""
 
     def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
         """The next bytes of the submission, b"" at its end, None if nothing came in time."""
@@ -245,12 +245,12 @@ class _ForkServer:
             self._watched = True
             said["layers"].append("watched memory")
 
-    def start(self) -> socket.socket:
+    def start(self, command: bytes) -> socket.socket:
         ours, theirs = socket.socketpair()
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         ours.settimeout(START)
         try:
-            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
+            socket.send_fds(self._control, [command], [theirs.fileno()])
             theirs.close()
             refused = worker.receive(self._control)["refused"]
             if refused:
@@ -333,7 +333,7 @@ class _Spawner:
         except (OSError, EOFError) as error:
             raise WorkerError(f"a worker did not start: {_last_line(self._next[2]) or error}") from error
 
-    def start(self) -> socket.socket:
+    def start(self, command: bytes) -> socket.socket:
         if self._now is not self._next:
             self.hello()
         self._now, self._next = self._next, self._launch()
@@ -455,11 +455,14 @@ class _Pass:
         self.cells: dict[int, CellRun] = {}
         self.printed: list[str] = []
         self.dropped = 0
-        self.order = [number for number in range(len(job.cells)) if number not in lost.cells]
+        self.running = list(job.cells)
+        while self.running and self.running[-1].role == "given":
+            self.running.pop()  # a last look, as at a stepper: no answer depends on it
+        self.order = [number for number in range(len(self.running)) if number not in lost.cells]
         """The cells that have not finished; the first of them is running."""
         self.unanswered: dict[tuple[str, str], str] = {}
         """The unanswered probes, by item and name, and how their process ended, if it did."""
-        last = job.cells[-1] if job.cells else None
+        last = self.running[-1] if self.running else None
         self.here = last.item if last and last.role == "check" and not careful else ""
         """The item whose probes may run last, in the process itself: no cell follows its check."""
         self.left_out = dict(lost.cells)
@@ -471,7 +474,9 @@ class _Pass:
 
     def run(self, server: _Server) -> None:
         """Run it in a fresh process. Raises WorkerError if the worker is lost, which is not the job's fault."""
-        channel = server.start()
+        channel = server.start(
+            b"n" if any(re.search(NETWORKS, cell.source) for cell in self.job.cells) else b"j"
+        )
         with channel:
             channel.settimeout(self.limits.cell_wall)
             try:
@@ -499,9 +504,7 @@ class _Pass:
             "items": {
                 item.id: {"stubs": item.stubs, "code": bool(item.probes)} for item in self.items.values()
             },
-            "cells": [
-                {"source": cell.source, "role": cell.role, "item": cell.item} for cell in self.job.cells
-            ],
+            "cells": [{"source": cell.source, "role": cell.role, "item": cell.item} for cell in self.running],
         }
 
     def _listen(self, server: _Server, channel: socket.socket) -> None:

@@ -24,7 +24,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from autograd_lab.course import variants
@@ -66,6 +66,11 @@ class Released:
         """SHA-256 of its questions and its code."""
         parts = [[c.id, c.source, c.role, c.item] for c in self.cells]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def imports(self) -> set[str]:
+        """The names that its own cells import."""
+        return set[str]().union(*(imported(cell.source) for cell in self.cells if cell.role == "given"))
 
     @property
     def items(self) -> list[str]:
@@ -145,8 +150,7 @@ class _Merge:
         self.place = {cell.id: number for number, cell in enumerate(self.release.cells)}
         self.by_grade_id = {cell.grade_id: cell.id for cell in self.release.cells if cell.grade_id}
         self.by_text = {plain_text(cell.source): cell.id for cell in reversed(self.release.cells)}
-        given = [cell.source for cell in self.release.cells if cell.role == "given"]
-        self.imports = set[str]().union(*map(imported, given))
+        self.imports = self.release.imports
         self.prose = {cell.id for cell in self.release.raw.cells if cell.kind != "code" and cell.id}
         self.claims: dict[str, list[int]] = {cell.id: [] for cell in self.release.cells}
         """{released cell: the matching cells that were handed in}, numbered from 0."""
@@ -368,8 +372,7 @@ class _Merge:
 
     def _look_at_names(self, number: int) -> None:
         """Report if a student's cell redefines a name that the notebook imports, such as `lab`."""
-        source = self.handed.cells[number].source
-        taken = sorted((bound(source) - imported(source)) & self.imports)
+        taken = sorted(_redefined(self.handed.cells[number].source) & self.imports)
         if taken:
             several = len(taken) > 1
             self.notes.append(
@@ -446,9 +449,15 @@ def bound(source: str, strict: bool = False) -> set[str]:
     return {name for pair in found for name in pair if name}
 
 
+@lru_cache(1 << 12)
+def _redefined(source: str) -> frozenset[str]:
+    """The names that a cell assigns at its top level, but for those that it imports."""
+    return frozenset(bound(source) - imported(source))
+
+
 def imported(source: str) -> set[str]:
     """The names that a cell imports, at whatever depth."""
-    tree = parsed(source)
+    tree = parsed(source) if "import" in source else None
     found = (
         (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)) if tree is not None else ()
     )

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 ROLES = ("given", "answer", "check", "extra")
 """The roles of cells in a merged notebook: released with the course, a student's answer, a released check, a student's own cell."""
 
+NETWORKS = r"\bnetworkx\b|\blab\.graph\b"
+"""Words in cells that need networkx, which a worker loads when the first of them comes."""
+
 CELL_STATES = ("ok", "error", "timeout", "memory", "died", "skipped")
 RUN_STATES = ("ok", "timeout", "memory", "died")
 RESULT_STATES = (

@@ -33,7 +33,7 @@ from .collect import collected, origin
 from .course import Course, choose_notebooks, digest_of, load_course
 from .files import alone, refused
 from .gradebook import NAME, Gradebook, Known
-from .model import CannotGradeError, Job, Limits, Result, Run, Runner
+from .model import NETWORKS, CannotGradeError, Job, Limits, Result, Run, Runner
 from .people import Roster, read_rosters
 from .reading import UnreadableError, read
 from .rescue import BY_HAND, trouble
@@ -68,6 +68,8 @@ class Task:
     """The digest of the files handed in beside it, if there are any."""
     long: bool = False
     """Whether it may run into its limits, as far as its text tells."""
+    late: bool = False
+    """Whether it makes its worker load more, after which every other costs more."""
 
     @property
     def handed_in(self) -> tuple[str, ...]:
@@ -195,7 +197,10 @@ def _look(one: Submission, most_bytes: int) -> Task:
         read(data)
     except UnreadableError as error:
         return Task(one, digest(data), f"{one.file.name}: {error}")
-    return Task(one, digest(data), beside=_digest_beside(beside(one.file)[0]), long=bool(_LONG.search(data)))
+    return Task(
+        one, digest(data), beside=_digest_beside(beside(one.file)[0]),
+        long=bool(_LONG.search(data)), late=bool(re.search(NETWORKS.encode(), data)),
+    )  # fmt: skip
 
 
 def _digest_beside(files: Mapping[str, bytes]) -> str:
@@ -270,7 +275,8 @@ def grade(
         done.rescored += 1
         progress.step(task.submission.student)
     if waiting and not stop.is_set():
-        waiting.sort(key=lambda task: not task.long)  # long ones first, or everyone waits for them at the end
+        # long ones first, or everyone waits for them at the end
+        waiting.sort(key=lambda task: (not task.long, task.late))
         by_job: dict[tuple[str, str], Task] = {}
         changed: list[Task] = []
 

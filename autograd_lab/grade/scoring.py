@@ -37,31 +37,31 @@ def bounded(run: Run, items: Sequence[Item]) -> Run:
 
 
 def _bounded(answer: Answer, item: Item) -> Answer:
-    most = _room([item.expected, *item.accept, *(wrong.answer for wrong in item.wrong)])
-    if size(answer.value) > most:
+    if _too_long(answer.value, [item.expected, *item.accept, *(wrong.answer for wrong in item.wrong)]):
         return replace(answer, value=None, error=f"This cannot be an answer: it {_TOO_LONG}.")
     outputs = {}
     for probe in item.probes:
         for case, want in zip(probe.names(), probe.expected, strict=True):
             if case in answer.outputs:
-                most = _room([want, *(wrong.outputs.get(case) for wrong in item.wrong)])
-                outputs[case] = _bounded_output(answer.outputs[case], most)
+                known = [want, *(wrong.outputs.get(case) for wrong in item.wrong)]
+                outputs[case] = _bounded_output(answer.outputs[case], known)
     return replace(answer, outputs=outputs)
 
 
-def _bounded_output(output: Any, most: int) -> Any:
+def _bounded_output(output: Any, known: Sequence[Any]) -> Any:
     if isinstance(output, dict) and output.keys() == {"error", "message"}:
         return {
             "error": str(output["error"])[:MOST_NAME],
             "message": str(output["message"])[:MOST_MESSAGE],
         }
-    if size(output) > most:
+    if _too_long(output, known):
         return {"error": NotPlainError.__name__, "message": f"what your code gave {_TOO_LONG}"}
     return output
 
 
-def _room(known: Sequence[Any]) -> int:
-    return 2 * max(map(size, known)) + MARGIN
+def _too_long(value: Any, known: Sequence[Any]) -> bool:
+    much = size(value)
+    return much > MARGIN and all(much > 2 * size(one) + MARGIN for one in known)
 
 
 def size(value: Any) -> int:

@@ -37,7 +37,9 @@ import base64
 import contextlib
 import functools
 import gc
+import importlib
 import io
+import itertools
 import json
 import linecache
 import os
@@ -53,7 +55,7 @@ import time
 import types
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,10 @@ _PID = struct.Struct("!i")
 _ERROR = 300  # characters of an exception's message
 STAGES = ("visible", "hidden")
 """The probes, in the order in which they arrive."""
+STARTS: dict[bytes, tuple[str, ...]] = {b"j": (), b"n": ("networkx", "autograd_lab.tracing.networks")}
+"""{the command that starts a submission: modules that it needs}. A server loads them when the first such submission comes: loading takes
+long, and they make every later fork dearer.
+"""
 
 
 # --- messages: both sides use these ------------------------------------------------------------------
@@ -540,7 +546,7 @@ WARM = (
     "class Pair:\n    def __init__(self, one, other=()):\n        self.one, self.other = one, other\n\n    def both(self):\n        return [self.one, *self.other]",
     'x = torch.tensor([1.0, 2.0, 3.0])\ny = (x * x + x).sum()\nvalue = [round(v, 4) for v in x.tolist()]\nprint(f"{value} {y.item():.2f}")\nvalue',
 )
-"""Cells that do a little of everything but record no graph: nodes would advance the numbering in the students' notebooks."""
+"""Cells that do a little of everything that answers do."""
 WARM_PROBE = {
     "name": "tries",
     "points": 0,
@@ -576,6 +582,21 @@ def warm_up(shell: Any) -> None:
         del linecache.cache[name]
 
 
+def open_stepper() -> None:
+    """Load what steppers need, and let it read the sources that it shows: many notebooks open one.
+
+    The nodes that it makes do not advance the numbering in the students' notebooks.
+    """
+    from autograd_lab.core import node
+    from autograd_lab.course import in_stepper, own_engine
+
+    kept, node.count_down = node.count_down, itertools.count(-1, -1).__next__
+    try:
+        in_stepper.EngineStepper("pop", own_engine.pop).close()
+    finally:
+        node.count_down = kept
+
+
 def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     """Load what notebooks use, and make the shell that will run their cells. `public` holds the items without their answers.
 
@@ -591,8 +612,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    import autograd_lab.lab
-    import autograd_lab.widgets.stepper  # noqa: F401 (notebook 04 shows one in its exercises)
+    import autograd_lab.lab  # noqa: F401 (every notebook imports it)
     from autograd_lab.loading import load_everything
 
     load_everything()
@@ -661,8 +681,20 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     shell.display_formatter.mimebundle_formatter.enabled = False
     for message in (".*FigureCanvasAgg is non-interactive.*", "To exit: use 'exit'.*"):
         warnings.filterwarnings("ignore", message=message)
+    open_stepper()
     warm_up(shell)
     return shell
+
+
+def load_more(names: Sequence[str]) -> None:
+    """Load these modules, in a process that will be forked."""
+    missing = [name for name in names if name not in sys.modules]
+    for name in missing:
+        with contextlib.suppress(ImportError):  # a notebook's own import of it says what is wrong
+            importlib.import_module(name)
+    if missing:
+        gc.collect()
+        gc.freeze()
 
 
 def _forget_answers(public: list[dict[str, Any]]) -> None:
@@ -689,8 +721,9 @@ def serve(control: socket.socket) -> None:
         command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not command:
             return
-        if command != b"j":
+        if command not in STARTS:
             continue  # the status of a submission that ended by itself
+        load_more(STARTS[command])
         channel = socket.socket(fileno=descriptors[0])
         reader, writer = os.pipe()
         pid = zone.fork()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import linecache
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -195,12 +196,14 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 def source_of(code: CodeType) -> tuple[list[str], int]:
     """The lines of a function, and the number of the first. Raises ValueError if they cannot be found."""
-    try:
-        return inspect.getsourcelines(code)
-    except OSError:
-        raise ValueError(
-            f"the source of {code.co_name} cannot be found: define it in a cell or a file"
-        ) from None
+    linecache.checkcache(code.co_filename)
+    lines, first = (
+        linecache.getlines(code.co_filename),
+        code.co_firstlineno,
+    )  # inspect would look at every module
+    if len(lines) < first:
+        raise ValueError(f"the source of {code.co_name} cannot be found: define it in a cell or a file")
+    return inspect.getblock(lines[first - 1 :]), first
 
 
 def text(x: Any, depth: int = 2, names: Mapping[int, str] = {}) -> str:

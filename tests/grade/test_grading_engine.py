@@ -9,12 +9,15 @@ import os
 import random
 from dataclasses import asdict, replace
 
+import classroom
 import pytest
 import tiny
 
 from autograd_lab.grade import engine as engines
+from autograd_lab.grade import merge
 from autograd_lab.grade.engine import Engine, Inbox, ProtocolError, clean, clean_text
-from autograd_lab.grade.model import Limits
+from autograd_lab.grade.model import Cell, Limits
+from autograd_lab.grade.reading import read
 from autograd_lab.grade.sandbox import SandboxError
 
 BOMB = "big = []\nwhile True:\n    big.append(bytearray(1 << 26))"
@@ -332,6 +335,38 @@ def test_matplotlib_is_there_in_advance_for_those_who_draw(engine):
     draws = "import importlib\nplots = importlib.import_module('mat' + 'plotlib.py' + 'plot')\nplots.plot([1, 2])\nprint(2)"
     ((_, ran),) = engine.run([tiny.job(extra={"1.1": draws})])
     assert (ran.state, ran.printed) == ("ok", "2\n")
+
+
+def test_what_the_course_imports_is_there_in_advance():
+    """What a worker lacks, every submission loads anew; and what was done in advance does not show."""
+    asks = (
+        "import sys\n_there = set(sys.modules)\nimport autograd_lab\nfrom autograd_lab.tracing.recorder import last_recording\n"
+        "print((autograd_lab.ones(1, requires_grad=True) * 2).grad_fn._sequence_nr(), last_recording())"
+    )
+    tells = "print(sorted(set(sys.modules) - _there))"
+    course, jobs = classroom.course(), []
+    for name, book in course.released.items():
+        job = merge.merge(book, read(json.dumps(classroom.document("solutions", name)).encode()))
+        jobs.append(
+            replace(job, cells=(Cell("asks", asks, "extra"), *job.cells, Cell("tells", tells, "extra")))
+        )
+    with Engine(course.items, workers=1, require_sandbox=False) as made:
+        said = {job.notebook: ran.printed.splitlines() for job, ran in made.run(jobs)}
+    assert {name: (lines[0], lines[-1]) for name, lines in said.items()} == dict.fromkeys(
+        course.released, ("1 None", "[]")
+    )
+
+
+def test_given_cells_below_the_last_answer_do_not_run(engine):
+    job = tiny.job()
+    last = Cell("last", "import os\nos._exit(3)", "given")
+    ((_, ran),) = engine.run([replace(job, cells=(*job.cells, last))])
+    assert (ran.state, tiny.earned(ran, job)) == ("ok", tiny.FULL)
+    assert (ran.cells[-1].id, ran.cells[-1].state) == ("last", "skipped")
+    mine = Cell("mine", "print('mine')", "extra")
+    ((_, ran),) = engine.run([replace(job, cells=(*job.cells, last, mine))])
+    assert ran.state == "died"
+    assert tiny.earned(ran, job) == tiny.FULL
 
 
 CELLS = [

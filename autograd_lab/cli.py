@@ -31,9 +31,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import FrameType
+from typing import Any, TextIO, cast
 from urllib.parse import quote
 
 from autograd_lab._version import __version__
@@ -152,8 +153,50 @@ def _run_command(name: str, argv: list[str]) -> int:
             f"the module {error.name} is missing.",
             "update autograd_lab, or run `autograd-lab --help` to see what there is.",
         ) from error
-    status: int = module.main(argv)
+    if name == "run":  # somebody else's program
+        return int(module.main(argv))
+    try:
+        with redirect_stdout(_unheard(sys.stdout)), redirect_stderr(_unheard(sys.stderr)):
+            status: int = module.main(argv)
+            print(end="", flush=True)
+    except KeyboardInterrupt:
+        print(f"\nautograd-lab {name}: stopped.", file=sys.stderr)
+        return 130
     return status
+
+
+def _unheard(out: TextIO) -> TextIO:
+    return cast("TextIO", _Unheard(out))
+
+
+class _Unheard:
+    """An output that need not be read to its end: a command piped into `head` does all of its work."""
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+
+    def write(self, text: str) -> int:
+        """Write it, if anybody reads."""
+        with self._going_on():
+            self._out.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what waits, if anybody reads."""
+        with self._going_on():
+            self._out.flush()
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:  # what waits to be written goes nowhere, or Python would complain at its end
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._out.fileno())
+            os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
 
 
 # ----------------------------------------------------------------------

@@ -414,6 +414,49 @@ def test_a_command_that_is_not_there_is_said(capsys, monkeypatch, module, said):
     assert said in refused(capsys, "absent")
 
 
+UNHEARD = """
+import sys
+from autograd_lab import cli
+class Worker:
+    def main(argv):
+        for number in range(10_000):
+            print("a line of some length", number)
+            print("note", file=sys.stderr)
+        open(argv[0], "w").write("done")
+        return 3
+cli.importlib.import_module = lambda name: Worker
+sys.exit(cli.main(["gradebook", sys.argv[1]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows says it otherwise when nobody reads")
+@pytest.mark.parametrize("both", [True, False])
+def test_a_command_that_nobody_reads_to_the_end_does_its_work(tmp_path, both):
+    """`autograd-lab grade ... | head`: it neither stops half way nor complains."""
+    with subprocess.Popen(
+        [sys.executable, "-c", UNHEARD, str(tmp_path / "file")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if both else subprocess.PIPE,
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        said = b"" if both else process.stderr.read()
+        assert process.wait(60) == 3
+    assert (tmp_path / "file").read_text() == "done"
+    assert set(said.split()) <= {b"note"}
+
+
+def test_a_command_that_is_interrupted_says_so(capsys, monkeypatch):
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(
+        cli.importlib, "import_module", lambda _: type("", (), {"main": staticmethod(stopped)})
+    )
+    assert cli.main(["feedback"]) == 130
+    assert capsys.readouterr().err == "\nautograd-lab feedback: stopped.\n"
+
+
 def test_a_mistyped_command_hears_which_there_are(capsys):
     assert cli.main(["grades", "submissions"]) == 2
     said = capsys.readouterr().err

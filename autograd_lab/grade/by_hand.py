@@ -36,9 +36,6 @@ def main(argv: list[str] | None = None) -> int:
     except CannotGradeError as problem:
         print(f"autograd-lab: {problem}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # piped into `head`
-        sys.stderr.close()
-        return 0
     except OSError as error:
         print(f"autograd-lab: {refused(error)}", file=sys.stderr)
         return 2

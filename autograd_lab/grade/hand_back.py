@@ -17,6 +17,7 @@ import io
 import os
 import re
 import secrets
+import sqlite3
 import sys
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +30,11 @@ from autograd_lab.course.contents import TITLES
 
 from . import collect, feedback, policy, run, tables
 from .course import load_course
-from .files import alone, put_bytes
+from .files import alone, put_bytes, refused
 from .gradebook import NAME, Entry, Gradebook
 from .model import CannotGradeError, Limits
 from .people import Person, Roster, heading, read_rosters, read_table
+from .rescue import trouble
 
 WAYS = ("canvas", "moodle", "folder")
 PAGE = "feedback.html"
@@ -62,10 +64,15 @@ def main(argv: list[str] | None = None) -> int:
     """`autograd-lab feedback RESULTS --to WAY`; the exit status: 0 done, 2 not possible."""
     options = _parser().parse_args(argv)
     try:
-        return _main(options)
+        with run.ending_as_by_hand():
+            return _main(options)
     except CannotGradeError as problem:
         print(f"autograd-lab: {problem}", file=sys.stderr)
-        return 2
+    except OSError as error:
+        print(f"autograd-lab: {refused(error)}", file=sys.stderr)
+    except sqlite3.Error as error:
+        print(f"autograd-lab: {trouble(options.results / NAME, error)}", file=sys.stderr)
+    return 2
 
 
 @cache

@@ -11,18 +11,19 @@ from __future__ import annotations
 import argparse
 import ast
 import getpass
+import io
 import os
 import re
-import shutil
+import secrets
 import sys
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import count
 from pathlib import Path
-from typing import BinaryIO
 
 from autograd_lab.course.contents import PREFIX, exercise_name
 from autograd_lab.course.items import shipped
@@ -86,7 +87,10 @@ def _parser() -> argparse.ArgumentParser:
         "--to", type=Path, metavar="FOLDER", help="copy into this folder instead of a zip archive"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="the zip archive to write (default: NAME.zip here)"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the zip archive to write, or its folder (default: NAME.zip here)",
     )
     return parser
 
@@ -98,7 +102,8 @@ def _submit(options: argparse.Namespace) -> int:
             "It cannot go to two places.", "both --to and --out are given.", "leave one out"
         )
     folder = _folder(options.dir)
-    chosen = [_load(path) for path in _choose(folder, options.notebooks)]
+    paths = list(_choose(folder, options.notebooks))
+    chosen = [_load(path, several=len(paths) > 1) for path in paths]
     if not options.notebooks:
         chosen = [one for one in chosen if len(one.untouched) < len(one.book.items)]
     if not chosen:
@@ -117,14 +122,13 @@ def _submit(options: argparse.Namespace) -> int:
         )
     try:
         target = (
-            _copy_to(options.to, name, chosen)
-            if options.to
-            else _pack(options.out or Path(f"{name}.zip"), chosen)
+            _copy_to(options.to, name, chosen) if options.to else _pack(_archive(options.out, name), chosen)
         )
     except OSError as error:
+        about = f" ({error.filename2 or error.filename})" if error.filename else ""
         raise CannotGradeError(
-            "Your work could not be written.",
-            f"the system says: {error}.",
+            "Your work was not handed in: it could not be written.",
+            f"the system says: {(error.strerror or str(error)).lower()}{about}. What was there before is as it was.",
             "choose another place: --to FOLDER or --out FILE.zip",
         ) from error
     _say(chosen, target, name, bool(options.name))
@@ -132,10 +136,11 @@ def _submit(options: argparse.Namespace) -> int:
 
 
 def _name(given: str | None) -> str:
-    if given is None:
+    own = given
+    if own is None:
         with suppress(OSError, KeyError, ImportError):
-            given = getpass.getuser()
-    name = (given or "").strip()
+            own = getpass.getuser()
+    name = (own or "").strip()
     if (
         not name
         or re.search(r'[/\\:*?"<>|\x00-\x1f]', name)
@@ -143,8 +148,12 @@ def _name(given: str | None) -> str:
         or len(os.fsencode(name)) > 200
     ):
         raise CannotGradeError(
-            f"{given!r} cannot be the name of your submission." if name else "Whose work is it?",
-            "it becomes the name of a file." if name else "this system does not tell your login name.",
+            f"{own!r} cannot be the name of your submission." if name else "Whose work is it?",
+            "it becomes the name of a file."
+            if name
+            else "the name given is empty."
+            if given is not None
+            else "this system does not tell your login name.",
             "give the name or the number under which your class knows you: --name NAME",
         )
     return name
@@ -202,12 +211,15 @@ def _choose(folder: Path, words: Sequence[str]) -> Iterator[Path]:
         yield found[0]
 
 
-def _load(path: Path) -> Packed:
+def _load(path: Path, several: bool) -> Packed:
     try:
         handed = read(load(File(path, path.name)))
     except UnreadableError as error:
+        others = "; or name the others: autograd-lab submit 04 05" if several else ""
         raise CannotGradeError(
-            f"{path.name} was not packed.", f"{error}", "open it in JupyterLab, save it, and try again"
+            f"{path.name} cannot be packed, so nothing was.",
+            f"{error}",
+            f"open it in JupyterLab, save it, and try again{others}",
         ) from error
     shelf = merge.shelf(_books().values())
     name = shelf.by_content(handed) or shelf.by_name(File(path, path.name))
@@ -263,17 +275,23 @@ def _files(chosen: Sequence[Packed]) -> dict[str, Path]:
     return files
 
 
+def _archive(given: Path | None, name: str) -> Path:
+    """The archive to write: in the folder that was given, if it is one."""
+    target = (given or Path(f"{name}.zip")).expanduser()
+    if target.is_dir():
+        return target / f"{name}.zip"
+    return target if target.suffix.lower() == ".zip" else target.with_name(target.name + ".zip")
+
+
 def _pack(target: Path, chosen: Sequence[Packed]) -> Path:
     """Write the archive, under another name if there is one already."""
-    target = target.expanduser()
-    target = target if target.suffix.lower() == ".zip" else target.with_name(target.name + ".zip")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target, file = _new(target)
-    with file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, path in _files(chosen).items():
             info = zipfile.ZipInfo(name, max(time.localtime(path.stat().st_mtime)[:6], (1980, 1, 1, 0, 0, 0)))
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, path.read_bytes())
+    (target,) = _put({target: made.getvalue()})
     return target
 
 
@@ -287,10 +305,11 @@ def _copy_to(folder: Path, name: str, chosen: Sequence[Packed]) -> Path:
             "check its name: --to FOLDER",
         )
     home = folder / name
+    new: dict[Path, bytes] = {}
     for inside, path in _files(chosen).items():
-        wanted = home / inside
-        wanted.parent.mkdir(parents=True, exist_ok=True)
-        if wanted.is_file() and wanted.read_bytes() == path.read_bytes():
+        wanted, data = home / inside, path.read_bytes()
+        last = _last(wanted)
+        if last.is_file() and last.read_bytes() == data:
             continue
         if path.suffix != ".ipynb" and wanted.exists():
             raise CannotGradeError(
@@ -298,30 +317,67 @@ def _copy_to(folder: Path, name: str, chosen: Sequence[Packed]) -> Path:
                 "your notebook reads it, and a copy under another name would not be found.",
                 "give the file a new name, also in the notebook",
             )
-        _, file = _new(wanted)
-        with file, path.open("rb") as source:
-            shutil.copyfileobj(source, file)
+        new[wanted] = data
+    _put(new)
     return home
 
 
-def _new(wanted: Path) -> tuple[Path, BinaryIO]:
-    """A new file, open for writing: `wanted`, or "name (1)" and so on if there is one already."""
-    number = 0
-    while True:
-        target = wanted.with_name(f"{wanted.stem} ({number}){wanted.suffix}") if number else wanted
+def _put(new: Mapping[Path, bytes]) -> list[Path]:
+    """Write all of these files or none, each under another name if there is such a file already; returns where they are.
+
+    What is half written, on a full disk or by a command that is ended, would count as the newest submission.
+    """
+    written: list[Path] = []
+    with ExitStack() as stack:
+        for wanted, data in new.items():
+            wanted.parent.mkdir(parents=True, exist_ok=True)
+            temporary = wanted.with_name(f".{secrets.token_hex(8)}")  # the grader passes over such names
+            stack.callback(temporary.unlink, missing_ok=True)
+            temporary.write_bytes(data)
+            written.append(temporary)
+        return [_named(one, wanted) for one, wanted in zip(written, new, strict=True)]
+
+
+def _last(wanted: Path) -> Path:
+    """Of a file and its copies the last."""
+    last = wanted
+    for target in _names(wanted):
+        if not target.exists():
+            return last
+        last = target
+    return last
+
+
+def _names(wanted: Path) -> Iterator[Path]:
+    """A file's name, then those of its copies."""
+    yield wanted
+    yield from (wanted.with_name(f"{wanted.stem} ({number}){wanted.suffix}") for number in count(1))
+
+
+def _named(temporary: Path, wanted: Path) -> Path:
+    """Give a file its name, or that of a copy if there is such a file already."""
+    for target in _names(wanted):
         try:
-            return target, target.open("xb")
+            try:
+                os.link(temporary, target)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without hard links
+                target.open("xb").close()
+                temporary.replace(target)
         except FileExistsError:
-            number += 1
+            continue
+        return target
+    raise AssertionError("there is no end of names")
 
 
 def _say(chosen: Sequence[Packed], target: Path, name: str, named: bool) -> None:
     titles = {item.id: item for item in shipped().values()}
     for one in chosen:
         saved = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))
-        count = len(one.book.items)
-        done = count - len(one.untouched)
-        print(f"{show(one.path.name)}, saved {saved}: {done} of {count} items answered.")
+        of = len(one.book.items)
+        done = of - len(one.untouched)
+        print(f"{show(one.path.name)}, saved {saved}: {done} of {of} items answered.")
         if one.untouched:
             worth = sum(titles[item].points for item in one.untouched if item in titles)
             print(f"  still as handed out: {', '.join(one.untouched)} ({worth:g} points)")

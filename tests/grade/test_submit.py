@@ -1,8 +1,10 @@
 """What a student packs is what the grader reads, and packing loses nothing."""
 
+import errno
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import classroom as c
 import pytest
@@ -94,6 +96,67 @@ def test_the_same_work_twice_is_there_once(lab, tmp_path):
     assert len(list((tmp_path / "inbox").rglob("*.ipynb"))) == 1
 
 
+def test_an_earlier_version_handed_in_again_is_the_newest(lab, tmp_path):
+    (tmp_path / "inbox").mkdir()
+    for number, answer in enumerate(("answer = [1]", "answer = [2]", "answer = [1]")):
+        c.hand_in(lab, "", c.solved(a1=answer), FILE)
+        assert cli.main(["submit", "04", "--name", "ada", "--to", str(tmp_path / "inbox")]) == 0
+        for path in (tmp_path / "inbox").rglob("*.ipynb"):
+            os.utime(path, (2_000 + number,) * 2) if path.stat().st_mtime > 3_000 else None
+    ((data, _),) = graded(tmp_path / "inbox", tmp_path / "out").values()
+    assert data == (lab / FILE).read_bytes()
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("form", ["zip", "folder"])
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+def test_all_is_handed_in_or_nothing(lab, tmp_path, capsys, monkeypatch, form, error, links):
+    """A file cut off by a full disk, or by Ctrl-C, would be the newest, and take the place of what was handed in before."""
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    to = ["--out", str(inbox / "ada.zip")] if form == "zip" else ["--to", str(inbox)]
+    if not links:
+        monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(errno.EPERM, "no links")))
+    assert cli.main(["submit", "04", "--name", "ada", *to]) == 0
+    kept = {path: path.read_bytes() for path in inbox.rglob("*.*")}
+    c.hand_in(lab, "", c.solved(a1="import more\nanswer = [1]"), FILE)
+    (lab / "more.py").write_text("more")
+    write, left = Path.write_bytes, [1 if form == "folder" else 0]
+
+    def fails(path, data):
+        left[0] -= 1
+        if left[0] >= 0:
+            return write(path, data)
+        write(path, data[: len(data) // 2])
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", fails)
+        status = cli.main(["submit", "04", "--name", "ada", *to])
+    assert status == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    assert {path: path.read_bytes() for path in inbox.rglob("*.*")} == kept
+    if status == 2:
+        text = capsys.readouterr().err
+        assert "Your work was not handed in" in text
+        assert "no space left on device. What was there before is as it was" in text
+    assert cli.main(["submit", "04", "--name", "ada", *to]) == 0
+    assert len(list(inbox.rglob("*.*"))) == len(kept) + (1 if form == "zip" else 2)
+
+
+def test_a_folder_for_the_archive(lab, tmp_path):
+    (tmp_path / "inbox").mkdir()
+    assert cli.main(["submit", "--name", "ada", "--out", str(tmp_path / "inbox")]) == 0
+    assert [path.name for path in tmp_path.rglob("*.zip")] == ["ada.zip"]
+    assert (tmp_path / "inbox" / "ada.zip").is_file()
+
+
+def test_one_damaged_notebook_leaves_a_way_for_the_others(lab, capsys):
+    (lab / f"{exercise_name(c.OTHER)}.ipynb").write_bytes(b"")
+    assert cli.main(["submit", "--name", "a"]) == 2
+    assert "name the others: autograd-lab submit 04 05" in capsys.readouterr().err
+    assert cli.main(["submit", "04", "--name", "a"]) == 0
+
+
 def test_a_newer_helper_does_not_replace_the_older_notebooks_helper(lab, tmp_path, capsys):
     (tmp_path / "inbox").mkdir()
     words = ["submit", "--name", "ada", "--to", str(tmp_path / "inbox")]
@@ -120,11 +183,11 @@ def test_numbers_files_and_everything_begun(lab, tmp_path, capsys):
     [
         (["17"], "There is no exercise '17'"),
         (["04", "--name", "../up"], "cannot be the name"),
-        (["04", "--name", " "], "Whose work is it?"),
+        (["04", "--name", " "], "Whose work is it?\n  Why:        the name given is empty."),
         (["04", "--name", "a", "--to", "nowhere"], "There is no folder nowhere"),
         (["04", "--name", "a", "--to", ".", "--out", "x.zip"], "It cannot go to two places"),
         (["--dir", "nowhere"], "There are no exercises in nowhere"),
-        (["broken.ipynb", "--name", "a"], "broken.ipynb was not packed"),
+        (["broken.ipynb", "--name", "a"], "broken.ipynb cannot be packed"),
         (["other.ipynb", "--name", "a"], "other.ipynb is no exercise"),
         (["04", f"exercises/{FILE}", "--name", "a"], "There are several files"),
     ],

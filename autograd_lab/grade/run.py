@@ -209,7 +209,9 @@ def _digest_beside(files: Mapping[str, bytes]) -> str:
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
     """{item: digest of everything its result depends on}."""
-    about = (*task.handed_in, task.trouble, task.submission.file is None, course.asks[notebook])
+    one = task.submission
+    absent = one.file is None and (" ".join(one.notes) or True)  # what there is instead may change
+    about = (*task.handed_in, task.trouble, absent, course.asks[notebook])
     return {
         item.id: _basis(*about, course.key_of(item, task.submission.student))
         for item in course.items[notebook]

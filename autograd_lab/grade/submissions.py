@@ -283,7 +283,7 @@ def find(
         name: _pile(name, paths, folder, shelf, assignment, found, most_bytes, download)
         for name, paths in sorted(names.items())
     }
-    books = sorted(wanted if wanted is not None else {book for pile in piles.values() for book in pile})
+    books = sorted(wanted if wanted is not None else {book for pile, _ in piles.values() for book in pile})
     if not books:
         raise CannotGradeError(
             f"No file in {folder} belongs to a notebook of the course.",
@@ -292,7 +292,7 @@ def find(
             "check the folder, or name the notebooks that are graded: --notebooks 04",
         )
     doubted: dict[str, None] = {}
-    for name, pile in piles.items():
+    for name, (pile, instead) in piles.items():
         for book in books:
             if pile.get(book):
                 ordered = _ordered(book, pile[book], download)
@@ -315,7 +315,8 @@ def find(
                         notes = (*notes, _about_others(file, [other for other, _ in ordered[1:]], every))
                     found.submissions.append(Submission(name, book, file, when, notes))
             else:
-                found.submissions.append(Submission(name, book, notes=_misnamed(book, pile, shelf)))
+                notes = (instead,) if instead else _misnamed(book, pile, shelf)
+                found.submissions.append(Submission(name, book, notes=notes))
     if doubted:
         found.warnings.append(
             f"{TIMESTAMP} was not believed, for students could have written it themselves; the time of the file counts: "
@@ -428,10 +429,10 @@ def _pile(
     found: Found,
     most: int,
     download: Download,
-) -> dict[str, list[tuple[File, tuple[str, ...]]]]:
-    """{notebook: the student's files for it, with remarks on each}."""
+) -> tuple[dict[str, list[tuple[File, tuple[str, ...]]]], str]:
+    """({notebook: the student's files for it, with remarks on each}, what there is instead if there are none)."""
     pile: dict[str, list[tuple[File, tuple[str, ...]]]] = {}
-    loose, closed = [], []
+    loose, closed, others = [], [], []
     allowance = Allowance()
     files = [file for home in homes for file in _files(home, folder, assignment, allowance, most, download)]
     with Archives() as archives:
@@ -446,6 +447,8 @@ def _pile(
                 loose.append(file.name)
             elif not file.member and file.path.suffix.lower() in PACKED:
                 closed.append(f"{file.name} is no zip archive, and was not opened")
+            elif not file.of_lessons:
+                others.append(file.name)
     said = [f"more than {MOST_ENTRIES:,} files; the rest was not searched"] if allowance.cut else []
     if allowance.deep:
         said.append(f"folders more than {DEEPEST} inside each other were not searched")
@@ -458,9 +461,13 @@ def _pile(
         )
     elif loose:
         said.append(f"belongs to no notebook of the course: {', '.join(loose[:5])}")
-    if said:
-        found.warnings.append(f"{student}: {'; '.join(said)}.")
-    return pile
+    if others and not pile:
+        names = ", ".join(others[:3]) + (" ..." if len(others) > 3 else "")
+        said.append(f"{names} {'is no notebook' if len(others) == 1 else 'are no notebooks'}")
+    whole = f"{'; '.join(said)}." if said else ""
+    if whole:
+        found.warnings.append(f"{student}: {whole}")
+    return pile, "" if pile else whole
 
 
 def _recognize(

@@ -155,6 +155,23 @@ def test_a_file_that_is_gone_costs_nobody_a_grade(top, tmp_path):
     assert grades(tmp_path / "out")["ada", "04.1"] == (0, "missing")
 
 
+def test_what_came_instead_of_a_notebook_is_said_whenever_it_comes(top, tmp_path):
+    (top / "cleo").mkdir()
+    rows = []
+    for name in ("", "notes.pdf", "other.pdf"):
+        if name:
+            (top / "cleo" / name).touch()
+        grade(top, tmp_path / "out")
+        with Gradebook(tmp_path / "out" / gradebook.NAME) as book:
+            (entry,) = [one for one in book.entries() if one.student == "cleo"]
+        rows.append(entry.results[0].says)
+    assert rows == [
+        "Nothing was handed in.",
+        "This notebook was not handed in: cleo/notes.pdf is no notebook.",
+        "This notebook was not handed in: cleo/notes.pdf, cleo/other.pdf are no notebooks.",
+    ]
+
+
 def test_a_changed_key_scores_stored_answers_again(top, tmp_path):
     grade(top, tmp_path / "out")
     runner, done = grade(top, tmp_path / "out", course=changed(c.course(), "04.1", expected=[1, 1, 1, 1]))

@@ -220,6 +220,23 @@ def test_what_is_left_out_is_said(top):
     assert "ada/scratch.ipynb" in said
 
 
+@pytest.mark.parametrize(
+    "name", ["notes.pdf", "onlinetext.html", "work.rar", "mine.ipynb", "deep/a.docx", "main.py", "work.zip"]
+)
+def test_who_handed_in_something_else_is_not_told_that_nothing_came(top, name):
+    """It is named: to the instructor, and in the student's own row and page."""
+    data = zipped(**{"photo.jpg": "x"}) if name == "work.zip" else json.dumps({"cells": [c.code("1")]})
+    c.hand_in(top, "ada", c.document())
+    c.hand_in(top, "bob", data, name)
+    (top / "cleo").mkdir()
+    found = find(top)
+    notes = {one.student: " ".join(one.notes) for one in found.submissions}
+    assert name in notes["bob"]
+    assert notes["bob"] in " ".join(found.warnings)
+    assert not notes["ada"]
+    assert not notes["cleo"]
+
+
 def test_a_students_zip_and_a_loose_file(top):
     (top / "bob.zip").write_bytes(
         zipped(**{f"hw/{NB}": json.dumps(c.document()), "__MACOSX/._x.ipynb": b"x"})

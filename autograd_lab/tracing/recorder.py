@@ -502,7 +502,7 @@ class Recorder(Watch):
             self.missed("written", error)
 
     def stepped(self, optimizer) -> None:
-        """An optimizer is about to change its parameters."""
+        """An optimizer has its gradients, and is about to change its parameters."""
         self._is_idle(optimizer, _user_frame())
 
     def _is_idle(self, optimizer, frame) -> None:

@@ -9,7 +9,7 @@ makes of the same program in these points:
 
     a write through a view     the operation's own node is hidden in CopySlices: its rule, and what it saved, are not shown
     tensors given to hooks     the result of an earlier hook is recognized; our engine makes a new tensor for each hook
-    an optimizer's step        grad mode off, add_ and others, grad mode on; ours is one write
+    a step of LBFGS            is one write between two calls of the closure
     a checkpoint's early stop  the operation at which it stops leaves its node; here it does not
     a convolution              saves its weight even if its input needs no gradient
     reshape                    the node does not keep the new shape
@@ -33,7 +33,7 @@ from typing import Any
 
 try:
     import torch
-    from torch.optim.optimizer import register_optimizer_step_pre_hook
+    from torch.optim.optimizer import register_optimizer_step_post_hook
     from torch.overrides import TorchFunctionMode
     from torch.utils import checkpoint as checkpoints
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -72,6 +72,7 @@ _OURS = (
     *PASSED_THROUGH,
 )
 _FACTORIES = re.compile(r".*_like$|new_.*|lift_fresh.*|scalar_tensor|_local_scalar_dense|set_|resize_")
+_STEP = torch.optim.Optimizer.profile_hook_step(lambda: None).__code__  # what runs the step of any optimizer
 _FUNCTION_FILE = str(Path(torch.__file__).parent / "autograd" / "function.py")
 
 
@@ -364,6 +365,8 @@ class TorchRecorder(Recorder):
     def dispatched(self, func, args, kwargs):
         """Run one operation and note it."""
         frame, name = sys._getframe(2), func._schema.name.partition("::")[2]
+        if _is_stepping(frame):
+            return self._stepped(name, func, args, kwargs, frame)
         before = None
         with self.quietly(name):
             before = self._before(name, func, args, kwargs, frame)
@@ -372,6 +375,45 @@ class TorchRecorder(Recorder):
             with self.quietly(name):
                 self._after(name, out, frame, *before)
         return out
+
+    def _stepped(self, op, func, args, kwargs, frame):
+        """Run one operation of an optimizer: all its step does to its parameters is told as one write of each."""
+        user, written = _user_frame(frame), []
+        with self.quietly(op):
+            if self.pending is None or self.pending[0] != "step":
+                self.settle()
+                if user is not self.frame:
+                    self._moved(user)
+                self.pending = "step", _optimizer(frame), _place(user), {}
+            operands, written = _operands(func, args, kwargs)
+            if self.memory:
+                self._look([t for t in operands if isinstance(t, torch.Tensor)], user)
+            self._meet([t for t in written if t.requires_grad], user)
+        versions = [version_of(t) for t in written]
+        out = func(*args, **kwargs)
+        with self.quietly(op):
+            self._count(op, written, versions)
+            for t in written:
+                if self.memory:
+                    self.shared_memory.written(t, _place(user))
+                if t.requires_grad:
+                    self.pending[3][id(t)] = t
+        return out
+
+    def _settle_step(self, optimizer, place, parameters) -> None:
+        for p in parameters.values():
+            grad = [] if p.grad is None else [p.grad]
+            self._meet(grad, None)
+            self.notes.append((
+                "written", optimizer, [p, *grad], p, encode_tensor(p), version_of(p), None, None, None, p.grad_fn, optimizer,
+                place, _small_base(p),
+            ))  # fmt: skip
+
+    def _count(self, op, written, versions) -> None:
+        """Under a dispatch mode PyTorch does not count a write to a list of tensors: it is counted here."""
+        for t, version in zip(written, versions, strict=True):
+            if op.startswith("_foreach_") and version_of(t) == version and not t.is_inference():
+                torch.autograd.graph.increment_version(t)
 
     def _before(self, op, func, args, kwargs, frame) -> Any:
         """Inspect an operation before it runs: (operands, what it writes, the user's frame); None to skip it."""
@@ -429,7 +471,7 @@ class TorchRecorder(Recorder):
         through = self.frames.get(id(self.call), (None, -1))[1]
         same_call = self.call is not None and self.call is before_call
         if old:
-            self.pending = ("written", op, operands, old, copies, user_place)
+            self.pending = ("written", op, user_place, operands, old, copies)
         else:
             for t in results:
                 self.met[id(t)] = t
@@ -443,10 +485,10 @@ class TorchRecorder(Recorder):
             self.pending = (
                 "operation",
                 op,
+                user_place,
                 operands,
                 results,
                 copies,
-                user_place,
                 off,
                 same_call,
                 through,
@@ -460,17 +502,17 @@ class TorchRecorder(Recorder):
             self.hooks.look(self.ours)
         pending, self.pending = self.pending, None
         if pending is not None:
-            with self.quietly(pending[1], pending[5]) as trying:
+            with self.quietly(pending[1], pending[2]) as trying:
                 getattr(self, "_settle_" + pending[0])(*pending[1:])
             if trying.failed and pending[0] == "operation":
-                for t in pending[3]:  # not noted: they are met at their first use
+                for t in pending[4]:  # not noted: they are met at their first use
                     self.met.pop(id(t), None)
         if self.inside is not None and not _is_running(self.inside, sys._getframe(1)):
             with self.quietly("a custom Function"):
                 self._leave_function()
 
     def _settle_operation(
-        self, op, operands, results, copies, place, off, same_call, through, returned, inside
+        self, op, place, operands, results, copies, off, same_call, through, returned, inside
     ) -> None:
         if self.inside is not None:
             self.candidates += results
@@ -504,13 +546,10 @@ class TorchRecorder(Recorder):
             "operation", op, operands, results, copies, node, saved, None, place, off, same_call, through,
         ))  # fmt: skip
 
-    def _settle_written(self, op, operands, before, copies, place) -> None:
+    def _settle_written(self, op, place, operands, before, copies) -> None:
         if op == "detach_":
             return  # nothing was written
-        for t, *_, version in before:
-            if op.startswith("_foreach_") and version_of(t) == version and not t.is_inference():
-                # under a dispatch mode PyTorch does not count a write to a list of tensors: it is counted here.
-                torch.autograd.graph.increment_version(t)
+        self._count(op, [t for t, *_ in before], [version for *_, version in before])
         for (t, owner, recorded, old, _), copy in zip(before, copies, strict=False):
             if owner is not None:  # for a view or alias of its `.grad` the whole gradient is noted
                 now = copy if id(t) in self.grads else encode_tensor(gradient_of(owner))
@@ -582,6 +621,8 @@ class TorchRecorder(Recorder):
 
     def calling(self, func, args, kwargs) -> None:
         """A function of PyTorch is about to be called: the previous operation is over, and ran in the previous mode."""
+        if _is_stepping(sys._getframe(2)):
+            return
         self.settle()
         if func in _UNLESS_SO:
             with self.quietly(func.__name__):
@@ -595,6 +636,8 @@ class TorchRecorder(Recorder):
         name = getattr(func, "__name__", "")
         if name == "_set_grad_enabled":
             self.mode(torch.is_grad_enabled())
+        elif not (name in _READS and args[0].requires_grad) and _is_stepping(sys._getframe(2)):
+            return  # but of the loss that a closure returned it is said that it is read
         elif _copies_list(func, args) or (
             (name in ("__get__", "__set__", "__deepcopy__", *_REGISTERS) or name in _READS or name in _FLAGS)
             and args
@@ -635,6 +678,8 @@ class TorchRecorder(Recorder):
         elif func == torch.Tensor.grad_fn.__get__:
             self._is_fresh(t)
         elif func == torch.Tensor.grad.__set__:
+            if frame is not self.frame:
+                self._moved(frame)
             self._meet((t,), frame)
             grad = args[1]
             if grad is not None:
@@ -682,8 +727,11 @@ class TorchRecorder(Recorder):
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
-        self.settle()
         frame = sys._getframe(1)
+        if _optimizer(frame):  # for its own work, or to let the closure record
+            self.grad, self.off = on, not on
+            return
+        self.settle()
         with self.quietly("grad mode"):
             self._enter_function(frame)
             if on != self.grad:
@@ -709,7 +757,7 @@ class TorchRecorder(Recorder):
         ):
             return False
         before, instruction, _ = self.last
-        return before is frame and instruction == frame.f_lasti and self.pending[2][0] is written[0]
+        return before is frame and instruction == frame.f_lasti and self.pending[3][0] is written[0]
 
     def entered(self, what, name="") -> None:
         """A module is called, or the user enters a named scope."""
@@ -1052,7 +1100,7 @@ def _install(recorder: TorchRecorder) -> None:
                 _TAKEN.append((owner, name, before))
                 made = stand_in(getattr(owner, name))
                 setattr(owner, name, staticmethod(made) if isinstance(before, staticmethod) else made)
-            _HANDLES.append(register_optimizer_step_pre_hook(_stepping))
+            _HANDLES.append(register_optimizer_step_post_hook(_stepping))
         _AT_WORK[recorder.thread] = recorder
 
 
@@ -1075,7 +1123,7 @@ def _watcher() -> TorchRecorder | None:
 
 
 def _stepping(optimizer, args, kwargs) -> None:
-    """PyTorch's hook before a step of any optimizer."""
+    """PyTorch's hook after a step of any optimizer: a closure may have computed the gradients in it."""
     recorder = _watcher()
     if recorder is not None:
         recorder._is_idle(optimizer, _user_frame(sys._getframe(1)))
@@ -1267,6 +1315,20 @@ def _working_on_gradients(frame: FrameType | None) -> str:
             found = frame.f_code.co_name
         frame = frame.f_back
     return found
+
+
+def _optimizer(frame: FrameType | None) -> str:
+    """The name of the optimizer that runs this in its step; '' for none. A closure, or a hook, is the user's."""
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
+        if frame.f_code is _STEP:
+            return type(frame.f_locals["self"]).__name__
+        frame = frame.f_back
+    return ""
+
+
+def _is_stepping(frame: FrameType | None) -> bool:
+    """Whether this is the work of an optimizer's step, unrecorded: a differentiable one makes nodes."""
+    return not torch.is_grad_enabled() and bool(_optimizer(frame))
 
 
 def _user_frame(frame: FrameType | None) -> FrameType | None:

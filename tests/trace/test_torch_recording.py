@@ -33,9 +33,6 @@ DIFFERENCES = {
         Only("real", "node", "TanhBackward0", line="tanh", after=1),
         Only("real", "edge", "TanhBackward0", line="tanh", after=1),
     ],
-    "training": [
-        Field("inplace", "SGD", "op", "SGD", "add_"),
-    ],
 }
 
 

@@ -351,6 +351,33 @@ def training(torch):
 
 
 @program
+def training_with_a_state(torch):
+    """What optimizers keep and compute for themselves is not told, nor the mode in which they do it; a closure is."""
+    w, frozen = wave(torch, 3, grad=True), wave(torch, 2)
+    optim = torch.optim
+    optimizers = [
+        optim.SGD([w, frozen], lr=0.1, momentum=0.9, weight_decay=0.1), optim.Adam([w], lr=0.1, foreach=True, amsgrad=True),
+        optim.AdamW([w], lr=0.1), optim.RMSprop([w], momentum=0.5), optim.Adagrad([w]), optim.Adadelta([w]), optim.Adamax([w]),
+        optim.NAdam([w]), optim.RAdam([w]), optim.Rprop([w]), optim.ASGD([w]), optim.Adafactor([w], lr=0.1),
+    ]  # fmt: skip
+
+    def closure():
+        optimizer.zero_grad()
+        with torch.no_grad():
+            w * 2
+        loss = ((w - 3) ** 2).sum()
+        loss.backward()
+        return loss
+
+    yield
+    for optimizer in optimizers:
+        for _ in range(2):
+            optimizer.step(closure)
+        optimizer.zero_grad()
+        optimizer.step()
+
+
+@program
 def hooks_that_write(torch):
     """Hooks write into what they are handed; what `a + b` sends is one array for both operands."""
     a, b = wave(torch, 3, grad=True), wave(torch, 3, start=1.0, grad=True)

@@ -320,9 +320,8 @@ class Facts:
         return any(source.mentions(name) for source in self.code)
 
     def stepped(self, k: int) -> bool:
-        """Whether an optimizer's step made a write: it has a rule's name here, add_ and the like under PyTorch."""
-        op = self.events[k]["op"]
-        return not op.endswith(("_", "=")) or re.search(r"\.step\(", self.text(k)) is not None
+        """Whether an optimizer's step made a write: it has the optimizer's name."""
+        return not self.events[k]["op"].endswith(("_", "="))
 
     def statement(self, k: int | None) -> str:
         """The line of an event, quoted."""

@@ -632,9 +632,7 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
             found = _retained(q, k, run, node, w)
             if found is not None:
                 return found
-            by = (
-                f"the optimizer{'' if op.endswith('_') else f' ({op})'}" if facts.stepped(w) else "the update"
-            )
+            by = f"the optimizer ({op})" if facts.stepped(w) else "the update"
             return q.answer(
                 "optimizer-too-early",
                 f"{label} saved {name} for its backward. Then {by} changed {name} in place, before the backward pass could use the old "

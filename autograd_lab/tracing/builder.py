@@ -614,6 +614,12 @@ class Builder:
         """The program has gone on after the last error."""
         next((e for e in reversed(self.events) if e["k"] == "error"), {})["caught"] = True
 
+    def refused(self, name, operands, kind, message, place) -> None:
+        """A call ended with an error, which the program caught."""
+        src, _ = self._where(place)
+        ins = [self._operand(t, src) for t in operands]
+        self._event("refused", src, op=name, **{"in": ins}, type=kind, message=message)
+
     def pass_done(self, run) -> None:
         self._event("done", None, p=self.passes[id(run)])
         self.last_done = self.events[-1]

@@ -675,6 +675,12 @@ class Narrator:
             return ("The program stops with {0}: {1}", a_or_an(e["type"]), e["message"])
         return ("The pass stops{0} with {1}: {2}", where, a_or_an(e["type"]), e["message"])
 
+    def _refused(self, e: Record) -> Phrase:
+        of = list(dict.fromkeys(self._name(t) for t in e["in"]))
+        what = f"{e['op']}{'' if e['op'].endswith(' into') else ' of'} {_list(of, 3)}" if of else e["op"]
+        text = "{0} is refused with {1}, and the program goes on. The message: {2}"
+        return (text, what, a_or_an(e["type"]), e["message"])
+
     def _done(self, e: Record) -> Phrase:
         filled = len(self.filled.get(e["p"], ()))
         end = "The queue is empty: the backward pass is complete"

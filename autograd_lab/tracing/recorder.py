@@ -30,12 +30,14 @@ from ..torchlike.autograd.modes import THREAD, WATCHERS
 from ..torchlike.autograd.node import AccumulateGrad
 from ..torchlike.autograd.variable import INFERENCE, Variable
 from ..torchlike.autograd.watch import Watch
+from . import refusals
 from .assigned import Assigned
 from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
 from .names import Names, all_parts_of, loop_variables, may_hold_parts, parts_of
+from .refusals import operation_called
 from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -113,6 +115,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         self._recorder.arrays = _arrays_in(sys._getframe(1))
         WATCHERS.append(self._recorder)
         collector.hold()
+        refusals.listen()
         state.refresh()
         _LAST.recording = Recording(self._recorder)
         return _LAST.recording
@@ -127,6 +130,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         state.watch = None
         WATCHERS.remove(self._recorder)
         collector.release()
+        refusals.leave()
         state.refresh()
         full = isinstance(error, RecordingFull)
         if self._limit is not None:
@@ -305,6 +309,10 @@ class Recorder(Watch):
         self.returned: dict[int, tuple[Any, Any]] = {}  # the same for what `autograd.grad` returned
         self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it is
         self.failure: BaseException | None = None
+        self.refusal: tuple[int, tuple[Any, ...]] = (
+            0,
+            (),
+        )  # the id of the last error that was told as refusal, and the note
         self.call: FrameType | None = (
             None  # the frame of ours that the user's line called last: one function of ours may run several operations
         )
@@ -769,6 +777,7 @@ class Recorder(Watch):
     @guarded
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""
+        self._not_only_refused(error)
         self.failure = error
         self.notes.append(
             (
@@ -779,6 +788,43 @@ class Recorder(Watch):
                 run is not None,
             )
         )
+
+    @guarded
+    def refused(self, name, values, error, frame) -> None:
+        """A call of the library ended with an error, which is told unless it ends the pass or the program.
+
+        Only if the program itself made the call: it does not see what the library tries for itself, or catches. And only if
+        none of its own code, such as a hook, raised the error, and it is no private one, with which a checkpoint ends a call.
+        """
+        private = type(error).__name__.startswith("_")
+        if private or error is self.failure or _place_of(error, self.internal) is not None:
+            return
+        caller = self._caller(frame)
+        if caller is None:
+            return
+        operands = [t for value in values for t in (value if type(value) in (list, tuple) else (value,))]
+        operands = [t for t in operands if isinstance(t, self.tensor_type)]
+        if caller is not self.frame:
+            self._moved(caller)
+        self._meet(operands, caller)
+        op = operation_called(name)
+        self.notes.append(("refused", op, operands, type(error).__name__, text_of(error), _place(caller)))
+        self.refusal = id(error), self.notes[-1]
+
+    def _caller(self, frame) -> FrameType | None:
+        """The user's frame that made the call `frame`, or None if the library did."""
+        caller = frame.f_back
+        ours = caller is None or caller.f_code.co_filename.startswith(self.internal)
+        return None if ours else caller
+
+    def _not_only_refused(self, error) -> None:
+        """An error ends more than a call: what was told of it as a refusal is told as that end."""
+        known, note = self.refusal
+        if known == id(error) and note[3:5] == (type(error).__name__, text_of(error)):
+            at = next((i for i in reversed(range(len(self.notes))) if self.notes[i] is note), None)
+            if at is not None:
+                self.notes[at] = ("untold",)
+        self.refusal = 0, ()
 
     def pass_done(self, run) -> None:
         """The pass is complete: the caller of `autograd.grad` gets access to what it collected."""
@@ -976,6 +1022,7 @@ class Recorder(Watch):
         self.frames.clear()
         self.calls.clear()
         self.names = Names()
+        self._not_only_refused(error)
         if self.failure is not None and self.failure is not error:
             self.notes.append(("caught",))
         if error is not None and self.failure is not error and isinstance(error, Exception):
@@ -1189,7 +1236,7 @@ _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
 _MODES = "modes.py", "grad_mode.py"  # the files that define them
 _BY_THE_USER = {"switched", "detach", "data", "__get__", "requires_grad_", "retain_grad"}
 """Methods that a program calls itself: of tensors, where they are not in a file called tensor.py, and of modules."""
-_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py", "tensor.py")
+_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py", "tensor.py", "refusals.py")
 _DECORATED = {
     "call",
     "hooked",

@@ -349,6 +349,11 @@ class State:
                 changed.append(("edge", *key))
         return changed
 
+    def _refused(self, e: Record) -> Changed:
+        if not self.running:  # in a pass user code was refused something, and its node is still at work
+            self.node = None
+        return self._show(e["in"])
+
     def _unrecorded(self, e: Record) -> Changed:
         return []
 

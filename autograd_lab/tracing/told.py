@@ -152,6 +152,9 @@ class Teller:
     def idle(self, e: Record) -> Told:
         return outside("the optimizer finds no gradient to work with", "torchlike.optim.optimizer")
 
+    def refused(self, e: Record) -> Told:
+        return outside("a call was refused, before or while it computed")
+
     def unrecorded(self, e: Record) -> Told:
         return "", "The recorder failed here: which code ran is not known."
 
@@ -159,7 +162,7 @@ class Teller:
 TELLERS: dict[str, Callable[[Teller, Record], Told]] = {
     "node": Teller.node, "edge": Teller.node, "const": Teller.const, "inplace": Teller.inplace, "detach": Teller.detach,
     "read": Teller.read, "flag": Teller.flag, "grad": Teller.grad, "error": Teller.error, "mode": Teller.mode, "leaf": Teller.leaf,
-    "idle": Teller.idle, "unrecorded": Teller.unrecorded,
+    "idle": Teller.idle, "refused": Teller.refused, "unrecorded": Teller.unrecorded,
 }  # fmt: skip
 """How each of the other kinds of events came about."""
 

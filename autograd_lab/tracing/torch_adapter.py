@@ -174,6 +174,10 @@ class _Functions(TorchFunctionMode):
         )
         try:
             result = func(*args, **kwargs)
+        except Exception as error:
+            recorder.busy = False
+            recorder.ended_with(error, func, (*args, *kwargs.values()), sys._getframe())
+            raise
         finally:
             recorder.busy = recorder.was_asked = False
         recorder.called(func, args, result)
@@ -631,6 +635,25 @@ class TorchRecorder(Recorder):
             with self.quietly("the call of a backward pass"):
                 self.asked(*_CALLS[func](*args, **kwargs))
 
+    def ended_with(self, error, func, values, frame) -> None:
+        """A function of PyTorch ended with an error."""
+        self.settle()
+        with self.quietly("an error"):
+            if func not in _CALLS:
+                self.refused(func.__name__, values, error, frame)
+            elif error is not self.failure:  # before its pass began
+                self.failure = error
+                self.notes.append(
+                    ("failed", type(error).__name__, text_of(error), _place(_user_frame(frame)))
+                )
+
+    def _caller(self, frame) -> FrameType | None:
+        """As in recorder.py; functions that PyTorch has in Python call those of the modes."""
+        caller = frame.f_back
+        if caller is not None and caller.f_code.co_name == "handle_torch_function":
+            frame = caller.f_back
+        return super()._caller(frame)
+
     def called(self, func, args, result) -> None:
         """A function of PyTorch that may not be an operation has been called."""
         name = getattr(func, "__name__", "")
@@ -901,6 +924,7 @@ class TorchRecorder(Recorder):
 
     def failed_with(self, error, place) -> None:
         """A pass ended with an exception."""
+        self._not_only_refused(error)
         self.failure = error
         where = _place_of(error, self.internal) or place
         self.notes.append(("failed", type(error).__name__, text_of(error), where, True))
@@ -1216,6 +1240,11 @@ def _call_module(module, *args, **kwargs):
     recorder.entered(module)
     try:
         return _CALL(module, *args, **kwargs)
+    except Exception as error:
+        recorder.settle()
+        with recorder.quietly("an error"):
+            recorder.refused(type(module).__name__, (*args, *kwargs.values()), error, sys._getframe())
+        raise
     finally:
         recorder.left()
 

@@ -43,6 +43,7 @@ EVENT_FIELDS: dict[str, tuple[str, ...]] = {
     "retain": ("n", "t", "v"),
     "error": ("n", "type", "message"),
     "done": ("p",),
+    "refused": ("op", "in", "type", "message"),
     "unrecorded": ("op", "type", "message"),
 }
 _TENSOR_FIELDS = ("name", "shape", "dtype", "requires_grad", "leaf", "value")

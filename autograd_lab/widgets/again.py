@@ -74,7 +74,7 @@ def same_path(old: Trace, new: Trace) -> Slots | None:
 def _events(slots: Slots, a: Record, b: Record) -> None:
     kind = a["k"]
     one, several = _ONE.get(kind, ()), _SEVERAL.get(kind, ())
-    if kind == "error":  # what is said about it may have numbers in it
+    if kind in ("error", "refused"):  # what is said about it may have numbers in it
         raise _Differs
     if a != b:
         _alike(a, b, (*one, *several, "base") if kind == "inplace" else (*one, *several))

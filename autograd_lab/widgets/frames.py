@@ -71,7 +71,9 @@ BOX_HEIGHT = 40
 NODE_RY = 17
 DIAMOND = 19  # half a diagonal
 #: Kinds of events at which `next node` stops: a node exists, or has done its work.
-STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
+STOPS = (
+    "node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "refused", "unrecorded",
+)  # fmt: skip
 LEVELS = 8  # steps of the scale of magnitudes
 STRIP = 22  # the width of a heat strip on a line of text
 #: Why a tensor has no history, in a word for its box.

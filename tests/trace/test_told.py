@@ -4,6 +4,7 @@ import copy
 import re
 import sys
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import compare_checkouts
@@ -183,6 +184,11 @@ def overwritten():
     y.sum().backward()
 
 
+def refused():
+    with suppress(RuntimeError):
+        leaf() @ torch.ones(5)
+
+
 def in_inference_mode():
     with torch.inference_mode():
         torch.ones(2)[0] * 2
@@ -233,6 +239,7 @@ KINDS = {
         "inplace": [lambda: [w := leaf(), w.sum().backward(), w.grad.mul_(2)]],
     },
     "error": {"pop": [overwritten], "": [lambda: leaf().backward()]},
+    "refused": {"": [refused]},
     "unrecorded": {"": []},  # only where the recorder fails: see test_recorder.py
     **{kind: {kind: [all_of_a_pass]} for kind in IN_THE_PASS},
 }  # fmt: skip

@@ -377,6 +377,42 @@ def training_with_a_state(torch):
         optimizer.step()
 
 
+REFUSED = (
+    "a @ b", "a + w", "w += 1", "w.add_(1)", "a.view(5)", "a[7]", "a[7] = 1", "torch.cat([a, w])", "torch.matmul(a, b)", "layer(a)",
+    "layers(a)", "w.item()", "w.numpy()", "bool(w)", "F.linear(a, w)", "torch.tensor([[1], [2, 3]])", "w.sum(dim=5)", "a < w",
+    "torch.stack([a, w])", "len(w[0])", "y.requires_grad_(False)", "y.backward()", "torch.zeros(2).backward()", "a.expand(3, 3)",
+    "F.cross_entropy(a, torch.tensor([5, 1]))",
+)  # fmt: skip
+"""What both libraries refuse, before they compute anything."""
+
+
+@program
+def refused(torch):
+    """Calls that fail, and a program that goes on: each is told, and at the end those that nothing caught."""
+    a, b, w = wave(torch, 2, 3, grad=True), wave(torch, 2, 3), wave(torch, 2, grad=True)
+    layer, F = fill(torch, torch.nn.Linear(2, 1)), torch.nn.functional
+    layers = torch.nn.Sequential(layer)
+    known = {"torch": torch, "a": a, "b": b, "w": w, "layer": layer, "layers": layers, "F": F}
+    programs = [compile(text, "refused", "exec") for text in REFUSED]
+    yield
+    known["y"] = w * 2
+
+    def look(g):
+        try:
+            g.view(7)
+        except RuntimeError:
+            return g * 2
+
+    known["y"].register_hook(look)
+    for program in programs:
+        try:
+            exec(program, known)
+        except Exception:
+            continue
+    known["y"].sum().backward()
+    w.view(7)
+
+
 @program
 def hooks_that_write(torch):
     """Hooks write into what they are handed; what `a + b` sends is one array for both operands."""

@@ -1,4 +1,4 @@
-"""Combines two watchers, and adds the event of a checkpoint. The protocol itself is core/watch.py."""
+"""Combines two watchers, and adds the events of a checkpoint and of refusals. The protocol itself is core/watch.py."""
 
 from ...core.seams import extend
 from ...core.watch import NOBODY, Watch
@@ -8,7 +8,11 @@ def recomputed(self, holder, t):
     """A checkpoint has computed again what stands at `holder` in the graph: `t`."""
 
 
-extend(Watch, recomputed=recomputed)
+def refused(self, name, values, error, frame):
+    """The call `frame`, of the function called `name`, ends with an error: the program, if it made the call, may catch it."""
+
+
+extend(Watch, recomputed=recomputed, refused=refused)
 
 
 class Both(Watch):

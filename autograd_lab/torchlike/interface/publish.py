@@ -1,10 +1,11 @@
 """Functions and methods as users get them: with an `out` argument, and PyTorch's message for a call that fits no signature."""
 
+import sys
 from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from types import FunctionType
 
 from ..autograd.batch import RefusedError
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.views import check_writable
 from ..layout import layout, strided
 from ..world.device import on_cpu
@@ -59,55 +60,62 @@ def _public(fn, key, module):
         first_number, seen = -1, SeenOfPlain()
 
     def call(*args, out=None, **kwargs):
-        if kwargs or len(args) > first_number:
-            if kwargs:
-                types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-            elif len(args) == 2:  # written out: three times as fast
-                types = type(args[0]), type(args[1])
-            elif len(args) == 1:
-                types = (type(args[0]),)
-            else:
-                types = (*map(type, args),)
-            if types not in seen:
-                found = overloaded_for(key, args, kwargs)
-                if found:
-                    return ask_for(key, call, found, args, kwargs if out is None else {**kwargs, "out": out})
-                args, kwargs = admit(key, fn, args, kwargs, types, seen)
-            if kwargs and ("layout" in kwargs or "device" in kwargs):
-                _check_layout(kwargs.get("layout"))
-                on_cpu(kwargs.get("device"))
-        if out is not None:
-            found = overloaded_for(key, (out,), {})
-            if found:
-                return ask_for(key, call, found, args, {**kwargs, "out": out})
         try:
-            if out is None:
-                return fn(*args, **kwargs) if kwargs else fn(*args)
-            if THREAD.state.dual is not None:
-                refuse_dual(key, out, (*args, *kwargs.values()))
-            result = fn(*args, **typed_as(out, key, args, kwargs))
-            return write_out(key, result, out, (*args, *kwargs.values()))
-        except RefusedError:
-            raise  # no other arguments are valid
+            if kwargs or len(args) > first_number:
+                if kwargs:
+                    types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+                elif len(args) == 2:  # written out: three times as fast
+                    types = type(args[0]), type(args[1])
+                elif len(args) == 1:
+                    types = (type(args[0]),)
+                else:
+                    types = (*map(type, args),)
+                if types not in seen:
+                    found = overloaded_for(key, args, kwargs)
+                    if found:
+                        return ask_for(
+                            key, call, found, args, kwargs if out is None else {**kwargs, "out": out}
+                        )
+                    args, kwargs = admit(key, fn, args, kwargs, types, seen)
+                if kwargs and ("layout" in kwargs or "device" in kwargs):
+                    _check_layout(kwargs.get("layout"))
+                    on_cpu(kwargs.get("device"))
+            if out is not None:
+                found = overloaded_for(key, (out,), {})
+                if found:
+                    return ask_for(key, call, found, args, {**kwargs, "out": out})
+            try:
+                if out is None:
+                    return fn(*args, **kwargs) if kwargs else fn(*args)
+                if THREAD.state.dual is not None:
+                    refuse_dual(key, out, (*args, *kwargs.values()))
+                result = fn(*args, **typed_as(out, key, args, kwargs))
+                return write_out(key, result, out, (*args, *kwargs.values()))
+            except RefusedError:
+                raise  # no other arguments are valid
+            except Exception as error:
+                found = overloaded_for(key, args, kwargs)
+                otherwise = (
+                    None
+                    if found or isinstance(error, NotImplementedError)
+                    else other_form(key, args, kwargs, error)
+                )
+                if otherwise is None:
+                    if out is not None:
+                        kwargs["out"] = out
+                    complaint = None if found else why(key, fn, args, kwargs, error)
+                    if complaint is None and not found:
+                        raise
+            if found:
+                return ask_for(key, call, found, args, kwargs)
+            if otherwise is not None:
+                args, kwargs = otherwise
+                return call(*args, out=out, **kwargs)
+            raise TypeError(complaint)
         except Exception as error:
-            found = overloaded_for(key, args, kwargs)
-            otherwise = (
-                None
-                if found or isinstance(error, NotImplementedError)
-                else other_form(key, args, kwargs, error)
-            )
-            if otherwise is None:
-                if out is not None:
-                    kwargs["out"] = out
-                complaint = None if found else why(key, fn, args, kwargs, error)
-                if complaint is None and not found:
-                    raise
-        if found:
-            return ask_for(key, call, found, args, kwargs)
-        if otherwise is not None:
-            args, kwargs = otherwise
-            return call(*args, out=out, **kwargs)
-        raise TypeError(complaint)
+            if WATCHERS:
+                watcher().refused(key, (*args, *kwargs.values()), error, sys._getframe())
+            raise
 
     when_subclassed(look_at_all)
     call.__module__ = module
@@ -130,45 +138,50 @@ def _public_method(fn, key):
         seen = SeenOfPlain()
 
     def call(self, *args, **kwargs):
-        if kwargs and "layout" in kwargs:
-            _check_layout(kwargs["layout"])
-        if args or kwargs or any_number:
-            if kwargs:
-                types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-            elif len(args) == 2:  # as above
-                types = type(args[0]), type(args[1])
-            elif len(args) == 1:
-                types = (type(args[0]),)
-            else:
-                types = (*map(type, args),)
-            if types not in seen:
-                found = overloaded_for(key, args, kwargs)
-                if found:
-                    return ask_for(key, call, found, (self, *args), kwargs)
-                args, kwargs = admit(key, fn, args, kwargs, types, seen)
         try:
-            result = fn(self, *args, **kwargs)
-            if result is not NotImplemented:
-                return result
-            found = otherwise = None
-            complaint = why(key, fn, args, kwargs, None)
-        except RefusedError:
-            raise  # no other arguments are valid
+            if kwargs and "layout" in kwargs:
+                _check_layout(kwargs["layout"])
+            if args or kwargs or any_number:
+                if kwargs:
+                    types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+                elif len(args) == 2:  # as above
+                    types = type(args[0]), type(args[1])
+                elif len(args) == 1:
+                    types = (type(args[0]),)
+                else:
+                    types = (*map(type, args),)
+                if types not in seen:
+                    found = overloaded_for(key, args, kwargs)
+                    if found:
+                        return ask_for(key, call, found, (self, *args), kwargs)
+                    args, kwargs = admit(key, fn, args, kwargs, types, seen)
+            try:
+                result = fn(self, *args, **kwargs)
+                if result is not NotImplemented:
+                    return result
+                found = otherwise = None
+                complaint = why(key, fn, args, kwargs, None)
+            except RefusedError:
+                raise  # no other arguments are valid
+            except Exception as error:
+                found = overloaded_for(key, args, kwargs)
+                otherwise = None if found else other_form(key, args, kwargs, error)
+                if otherwise is None and not found:
+                    complaint = why(key, fn, args, kwargs, error)
+                    if complaint is None:
+                        if key[-1] == "_" and key not in _NO_WRITE:
+                            check_writable(self)  # PyTorch first checks for a leaf that may not be written
+                        raise
+            if found:
+                return ask_for(key, call, found, (self, *args), kwargs)
+            if otherwise is not None:
+                args, kwargs = otherwise
+                return call(self, *args, **kwargs)
+            raise TypeError(complaint)
         except Exception as error:
-            found = overloaded_for(key, args, kwargs)
-            otherwise = None if found else other_form(key, args, kwargs, error)
-            if otherwise is None and not found:
-                complaint = why(key, fn, args, kwargs, error)
-                if complaint is None:
-                    if key[-1] == "_" and key not in _NO_WRITE:
-                        check_writable(self)  # PyTorch first checks for a leaf that may not be written
-                    raise
-        if found:
-            return ask_for(key, call, found, (self, *args), kwargs)
-        if otherwise is not None:
-            args, kwargs = otherwise
-            return call(self, *args, **kwargs)
-        raise TypeError(complaint)
+            if WATCHERS:
+                watcher().refused(key, (self, *args, *kwargs.values()), error, sys._getframe())
+            raise
 
     when_subclassed(look_at_all)
     call.__module__ = fn.__module__

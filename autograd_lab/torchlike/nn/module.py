@@ -1,6 +1,7 @@
 """Module: a tree of layers that knows its parameters."""
 
 import itertools
+import sys
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
@@ -211,6 +212,9 @@ class Module:
         watch.entered(self)
         try:
             return self._call_with_hooks(args, kwargs)
+        except Exception as error:
+            watch.refused(type(self).__name__, (*args, *kwargs.values()), error, sys._getframe())
+            raise
         finally:
             watch.left()
 

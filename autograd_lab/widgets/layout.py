@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import ceil, floor
+from math import ceil, floor, sqrt
 
 Point = tuple[float, float]
 #: (upper item, lower item, its offsets from the anchors of the upper and of the lower one, what it carries)
@@ -30,7 +30,7 @@ Near = tuple[int, float]
 Key = tuple[int, ...]
 
 MANY = 3000  # with more items than this, ordering and placing use fewer sweeps
-ABREAST = 6  # so many groups fit side by side: the iterations of a loop would else be one row, and far too wide to be read
+ABREAST = 6  # at most so many groups are side by side: the iterations of a loop would else be one row, and far too wide to be read
 ROOM = 1300.0  # and so wide are about as many leaves
 
 
@@ -75,7 +75,7 @@ def layered(
     An item's size is its extent to the left and right of its anchor, and its height; anchors of connected items
     are aligned vertically. The first `top` items form a row of their own above all others, in the given
     order, the last `bottom` ones below; `firm` ones are not placed beside their user even if they are sources, and no row has
-    more than `ABREAST` of them. Edges from one item that carry the same share a lane. `gap` and `row_gap` are the minimum distances between items; `lane` is the room
+    more of them than `_beside` says. Edges from one item that carry the same share a lane. `gap` and `row_gap` are the minimum distances between items; `lane` is the room
     that an edge needs where it passes through a row. Edges that would close a cycle are left out.
     """
     n = len(sizes)
@@ -144,7 +144,7 @@ def layered(
     if columns:
         for row in rows:
             row.sort(key=keys.__getitem__)
-    full = [sum(i in firm for i in row) == ABREAST for row in rows]
+    full = [sum(i in firm for i in row) == branches.abreast for row in rows]
     for r, row in enumerate(rows):
         if full[r] or (
             r and full[r - 1]
@@ -197,10 +197,17 @@ def _ranks(order: list[int], branches: _Branches, widths: Sequence[float]) -> li
     rank = _rising(order, branches)
     across = [0] * (n + 1)
     for v in inner:
+        across[rank[v]] += v in branches.firm
+    branches.abreast = _beside(max(across))
+    if max(across) > branches.abreast:
+        rank = _rising(order, branches)
+    across = [0] * (n + 1)
+    for v in inner:
         across[rank[v]] += 1
     if max(across) > ABREAST:
         branches.find(order, rank, widths)
         rank = _rising(order, branches)
+    _above_groups(branches, rank)
     highest = 0
     if inner:
         lowest = min(rank[v] for v in inner) - branches.first
@@ -222,7 +229,7 @@ def _rising(order: list[int], branches: _Branches) -> list[int]:
                 rank[v] = max(rank[v], rank[u] + 1)
             rank[v] = branches.rank(v, rank)
             if v in branches.firm:
-                while across[rank[v]] == ABREAST:
+                while across[rank[v]] == branches.abreast:
                     rank[v] += 1
                 across[rank[v]] += 1
             branches.ranked(v, rank)
@@ -232,6 +239,26 @@ def _rising(order: list[int], branches: _Branches) -> list[int]:
         if not above[u] and users and u not in branches.column:
             rank[u] = max(min(users) - 1, first)
     return rank
+
+
+def _beside(count: int) -> int:
+    """How many of so many groups are side by side: about as many as rows, so that the whole is as wide as it is high."""
+    return min(max(ceil(sqrt(count)), ABREAST // 2), ABREAST)
+
+
+def _above_groups(branches: _Branches, rank: list[int]) -> None:
+    """Sources that several groups use, as the weights that a loop trains, stand in rows like the groups."""
+    found: dict[int, list[int]] = {}
+    for u in branches.inner:
+        users = branches.below[u]
+        shared = not branches.above[u] and len(users) > 1 and u not in branches.column
+        if shared and all(v in branches.firm for v in users):
+            found.setdefault(rank[u], []).append(u)
+    for us in found.values():
+        rows = ceil(len(us) / _beside(len(us)))
+        each = ceil(len(us) / rows)
+        for i, u in enumerate(us):
+            rank[u] -= rows - 1 - i // each
 
 
 class _Branches:
@@ -248,6 +275,7 @@ class _Branches:
         self.above, self.below, self.inner, self.firm = above, below, inner, firm
         self.first = 1 if inner.start else 0  # the highest row
         self.nobody = len(above)  # stands for the user of all that has none
+        self.abreast = self.nobody + 1  # how many groups are in a row
         self.exits = [self.nobody] * (self.nobody + 1)  # where all ways from an item meet
         self.bands: dict[int, list[list[int]]] = {}  # user -> its branches
         self.column: dict[int, int] = {}  # of a branch, if there are several bands

@@ -118,6 +118,24 @@ WORK = """([from, steps]) => {
 }"""
 
 
+STEPS = 20
+
+
+def like(small: Trace, k: int, large: Trace) -> int:
+    """Where in the larger trace the same happens as in the steps after `k`: one node has more to show than another."""
+
+    def told(trace: Trace) -> list[tuple[str, str]]:
+        names = [node["name"] for node in trace.nodes]
+        return [(e["k"], names[e["n"]] if e.get("n") is not None else "") for e in trace.events]
+
+    wanted, events = told(small)[k : k + STEPS], told(large)
+    about = len(large) * k // len(small)
+    return min(
+        (at for at in range(len(large)) if events[at : at + STEPS] == wanted),
+        key=lambda at: abs(at - about),
+    )
+
+
 @pytest.mark.parametrize(
     ("make", "sizes", "view"),
     [
@@ -136,13 +154,15 @@ def test_a_step_looks_at_what_it_changes_alone(tab, monkeypatch, make, sizes, vi
     monkeypatch.setattr(bare_pages, "front_end", lambda: counted)
     page = tab((1280, 800), reduced_motion="reduce").page
     counts = []
-    for size in sizes:
+    small, large = (stepper(make, size).trace for size in sizes)
+    first = [len(small) * part // 10 for part in (3, 6, 8)]
+    places = first, [like(small, k, large) for k in first]
+    for size, starts in zip(sizes, places, strict=True):
         bare_pages.Bare(page).show(stepper(make, size))
-        trace = stepper(make, size).trace
         if view:
             page.get_by_role("button", name="Open all groups").click()
             whole(page)
-        counts.append([median(page.evaluate(WORK, [len(trace) * part // 10, 20])) for part in (3, 6, 8)])
+        counts.append([median(page.evaluate(WORK, [k, STEPS])) for k in starts])
     assert all(b <= 1.6 * a for a, b in zip(*counts, strict=True)), counts
 
 
@@ -184,6 +204,23 @@ def test_what_steps_have_changed_is_what_a_fresh_look_shows(tab, make, size, gro
         for to in ((k + 600) % len(trace), k + 9):  # and counted anew
             slider.fill(str(to))
         assert page.evaluate(PICTURE) == walked, part
+
+
+@pytest.mark.parametrize("turns", [4, 6])
+@pytest.mark.parametrize("size", [(1280, 800), (600, 700)], ids=["wide", "beside a sidebar"])
+def test_fit_shows_all_of_a_short_loop(bare, turns, size):
+    page = bare(size=size).show(stepper(loop, turns))
+    page.get_by_role("slider", name="Position").fill("9999")
+    page.get_by_role("button", name="Fit graph").click()
+    page.wait_for_timeout(500)
+    pane = page.locator(".agl-svg").bounding_box()
+    titles = page.locator(".agl-svg text", has_text=re.compile(rf"iteration \d of {turns}|weight$|bias$"))
+    found = [titles.nth(i).bounding_box() for i in range(titles.count())]
+    assert len(found) == turns + 4
+    for box in found:
+        assert pane["x"] <= box["x"] <= box["x"] + box["width"] <= pane["x"] + pane["width"]
+        assert pane["y"] <= box["y"] <= box["y"] + box["height"] <= pane["y"] + pane["height"]
+        assert box["height"] >= 5  # as the least that can be read
 
 
 def crowd(bare) -> tuple[Page, Trace]:

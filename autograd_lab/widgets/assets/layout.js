@@ -4,7 +4,7 @@
 // Neighbours lie flat in their lists, [item, offset, item, offset, ...]: a large graph would otherwise make a million pairs.
 
 const MANY = 3000; // more items than this are ordered and placed in fewer sweeps
-const ABREAST = 6; // so many groups fit side by side
+const ABREAST = 6; // at most so many groups are side by side
 const ROOM = 1300; // and so wide are about as many leaves
 
 /** Place items so that edges [upper, lower, leaves, enters, cargo] lead down; layout.py says how and what is what. */
@@ -66,7 +66,7 @@ export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap
   const rows = lists(rank.reduce((a, b) => Math.max(a, b), 0) + 1);
   for (let i = 0; i < reach.length; i++) if (!glued.has(i)) rows[rowOf[i]].push(i);
   if (columns.size) for (const row of rows) row.sort((a, b) => byNumbers(keys[a], keys[b]));
-  const full = rows.map((row) => row.filter((i) => firm.has(i)).length === ABREAST);
+  const full = rows.map((row) => row.filter((i) => firm.has(i)).length === branches.abreast);
   rows.forEach((row, r) => {
     if (!full[r] && !full[r - 1]) return;
     const things = row.filter((i) => i < n), half = things.length >> 1;
@@ -120,13 +120,18 @@ function topological(above) {
 }
 
 function ranks(order, branches, widths) {
-  const { top, end, nobody: n } = branches, across = new Array(n + 1).fill(0);
+  const { top, end, nobody: n, firm } = branches, across = new Array(n + 1).fill(0), groups = [...across];
   let rank = rising(order, branches);
+  for (let v = top; v < end; v++) if (firm.has(v)) groups[rank[v]]++;
+  const most = groups.reduce((a, b) => Math.max(a, b), 0);
+  branches.abreast = beside(most);
+  if (most > branches.abreast) rank = rising(order, branches);
   for (let v = top; v < end; v++) across[rank[v]]++;
   if (across.some((count) => count > ABREAST)) {
     branches.find(order, rank, widths);
     rank = rising(order, branches);
   }
+  aboveGroups(branches, rank);
   let lowest = Infinity, highest = 0;
   for (let v = top; v < end; v++) { lowest = Math.min(lowest, rank[v]); highest = Math.max(highest, rank[v]); }
   if (end > top) {
@@ -146,7 +151,7 @@ function rising(order, branches) {
     for (const u of above[v]) rank[v] = Math.max(rank[v], rank[u] + 1);
     rank[v] = branches.rank(v, rank);
     if (firm.has(v)) {
-      while (across[rank[v]] === ABREAST) rank[v]++;
+      while (across[rank[v]] === branches.abreast) rank[v]++;
       across[rank[v]]++;
     }
     branches.ranked(v, rank);
@@ -161,10 +166,25 @@ function rising(order, branches) {
   return rank;
 }
 
+const beside = (count) => Math.min(Math.max(Math.ceil(Math.sqrt(count)), ABREAST >> 1), ABREAST);
+
+function aboveGroups({ above, below, top, end, firm, column }, rank) {
+  const found = new Map();
+  for (let u = top; u < end; u++) {
+    if (above[u].length || below[u].length < 2 || column.has(u) || !below[u].every((v) => firm.has(v))) continue;
+    if (!found.has(rank[u])) found.set(rank[u], []);
+    found.get(rank[u]).push(u);
+  }
+  for (const us of found.values()) {
+    const rows = Math.ceil(us.length / beside(us.length)), each = Math.ceil(us.length / rows);
+    us.forEach((u, i) => { rank[u] -= rows - 1 - Math.floor(i / each); });
+  }
+}
+
 /** Where the branches of a graph move. */
 class Branches {
   constructor(above, below, top, end, firm) {
-    Object.assign(this, { above, below, top, end, firm, first: top ? 1 : 0, nobody: above.length, bands: new Map(), column: new Map(), slight: new Set(), paths: [] });
+    Object.assign(this, { above, below, top, end, firm, first: top ? 1 : 0, nobody: above.length, abreast: above.length + 1, bands: new Map(), column: new Map(), slight: new Set(), paths: [] });
     this.exits = new Array(this.nobody + 1).fill(this.nobody);
     this.tall = new Array(this.nobody).fill(1);
   }

@@ -247,7 +247,12 @@ def _beside(count: int) -> int:
 
 
 def _above_groups(branches: _Branches, rank: list[int]) -> None:
-    """Sources that several groups use, as the weights that a loop trains, stand in rows like the groups."""
+    """Sources that several groups use, as the weights that a loop trains, stand in rows that are no wider than theirs.
+
+    Those of a long loop, which is as high as a pane by itself, are one row.
+    """
+    if branches.abreast == ABREAST:
+        return
     found: dict[int, list[int]] = {}
     for u in branches.inner:
         users = branches.below[u]
@@ -255,7 +260,7 @@ def _above_groups(branches: _Branches, rank: list[int]) -> None:
         if shared and all(v in branches.firm for v in users):
             found.setdefault(rank[u], []).append(u)
     for us in found.values():
-        rows = ceil(len(us) / _beside(len(us)))
+        rows = ceil(len(us) / max(branches.abreast, _beside(len(us))))
         each = ceil(len(us) / rows)
         for i, u in enumerate(us):
             rank[u] -= rows - 1 - i // each

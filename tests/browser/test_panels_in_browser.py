@@ -498,6 +498,34 @@ def test_nothing_is_cut_or_out_of_reach(bare, size):
             assert page.locator(".agl-say").evaluate(SEEN), name
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (900, 700), (600, 700)], ids=str)
+def test_no_formula_is_wider_than_its_pane(bare, size):
+    """A line is broken, but no fraction and no root: those that are long stand on the line."""
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    learned_temperature = torch.tensor(2.5, requires_grad=True)
+    with lab.record() as trace:
+        s = torch.nn.functional.layer_norm(x, [4]) * torch.nn.functional.gelu(x)
+        c = torch.nn.functional.cosine_similarity(x * learned_temperature, s, dim=0)
+        c.backward()
+    page = bare(size=size).show(lab.step(trace, level="all"))
+    wide = page.evaluate(
+        """async (last) => {
+             const range = document.querySelector(".agl-range"), found = [];
+             for (let k = 0; k <= last; k++) {
+               range.value = k;
+               range.dispatchEvent(new Event("input"));
+               await new Promise((done) => requestAnimationFrame(done));
+               for (const e of document.querySelectorAll(".agl-rule, .agl-rule *")) {
+                 if (e.clientWidth && getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1) found.push([k, e.textContent]);
+               }
+             }
+             return found;
+           }""",
+        len(trace),
+    )
+    assert wide == []
+
+
 def test_the_leaf_table_fits_and_asks_who_retains_only_where_one_does(bare):
     def adversaries(retain):
         a, b = (torch.full((2, 2), -0.000123456, requires_grad=True) for _ in range(2))

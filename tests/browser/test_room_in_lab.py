@@ -68,8 +68,29 @@ def test_a_comparison_fits_a_laptop(browser, lab):
     notebook.close()
 
 
-def test_the_presenter_shows_code_and_leaf_table_whole(browser, lab):
-    notebook = open_(browser, lab, "lab.step(run(), position=14)", (1024, 768))
+TWELVE_LINES = """%%step
+w1 = torch.tensor([[0.4, -0.3], [0.1, 0.9]], requires_grad=True)
+b1 = torch.tensor([0.1, -0.2], requires_grad=True)
+w2 = torch.tensor([0.7, -0.2], requires_grad=True)
+b2 = torch.tensor(0.05, requires_grad=True)
+x = torch.tensor([0.5, -1.0])
+target = torch.tensor(1.0)
+z = x @ w1 + b1
+h = torch.tanh(z)
+y = (h * w2).sum() + b2
+error = y - target
+loss = error ** 2
+loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "cell", ["lab.step(run(), position=14)", TWELVE_LINES], ids=["short", "twelve lines"]
+)
+def test_the_presenter_shows_code_and_leaf_table_whole(browser, lab, cell):
+    notebook = open_(browser, lab, cell, (1024, 768))
+    if cell is TWELVE_LINES:  # with all leaves in the table
+        notebook.stage.get_by_role("button", name="Last").click()
     notebook.stage.get_by_role("button", name="Present").click()
     notebook.page.wait_for_function("document.fullscreenElement")
     for pane in (".agl-code", ".agl-leaves"):

@@ -10,6 +10,8 @@ const RELATIONS = { "=": "=", "==": "=", "<": "<", ">": ">", "<=": "\u2264", ">=
 const PRODUCTS = { "*": "\u00d7", "/": "/", "@": "@", kron: "\u2297", mod: "mod" };
 
 const BREAK = "\u2063"; // where a line may be broken; fractions, roots and powers stay whole
+const LONGEST = 44; // a fraction or root with more letters would be wider than its pane: it stands on the line, which may be broken
+const isWide = (part) => part.replace(/<[^>]*>/g, "").length > LONGEST;
 const xml = (name, ...inner) => `<${name}>${/^m[fs]/.test(name) ? inner.join("").replaceAll(BREAK, "").replace(/(mrow)>/g, "$1 >") : inner.join("")}</${name}>`;
 const variable = (name) => `<mi class="agl-var">${escape(name)}</mi>`; // italics by the style sheet: few fonts have the letters of mathematics
 const mo = (sign) => `<mo>${escape(sign)}</mo>${",;=+\u00d7".includes(sign) ? BREAK : ""}`;
@@ -32,7 +34,7 @@ class RuleParser {
   all() {
     const parts = [];
     let words = [];
-    const flush = () => { if (words.length) parts.push(`<mtext>${parts.length ? "\u00a0" : ""}${escape(words.join(" "))}\u00a0</mtext>`); words = []; };
+    const flush = () => { if (words.length) parts.push(`<mtext>${parts.length ? "\u00a0" : ""}${escape(words.join(" "))}\u00a0</mtext>${words.at(-1) === "=" ? BREAK : ""}`); words = []; };
     while (this.i < this.tokens.length) {
       const start = this.i;
       if (this.isWord()) words.push(this.tokens[this.i++]);
@@ -105,7 +107,8 @@ class RuleParser {
       if (sign === "/") {
         this.i++;
         const below = this.perhaps(this.unary);
-        left = below ? xml("mfrac", this.bare(left), this.bare(below)) : mrow(left, mo("/"));
+        if (below && !isWide(this.bare(left)) && !isWide(this.bare(below))) left = xml("mfrac", this.bare(left), this.bare(below));
+        else left = mrow(left, mo("/"), below && BREAK + below);
       } else if (sign in PRODUCTS && sign !== "/") {
         this.i++;
         left = mrow(left, mo(PRODUCTS[sign]), this.perhaps(this.unary));
@@ -154,7 +157,10 @@ class RuleParser {
 
   calls(name) {
     let shown = this.next === "(" && !this.names.has(name) ? xml("mi", GREEK[name] ?? escape(name)) : this.name(name);
-    if (name === "sqrt" && this.take("(")) return xml("msqrt", this.list(")"));
+    if (name === "sqrt" && this.take("(")) {
+      const inner = this.list(")");
+      return isWide(inner) ? mrow(shown, mo("\u2061"), mo("("), inner, mo(")")) : xml("msqrt", inner);
+    }
     if (this.take("(")) return mrow(shown, mo("\u2061"), mo("("), this.list(")"), mo(")"));
     if (FUNCTIONS.has(name) && this.starts()) return mrow(shown, mo("\u2061"), this.power());
     while (this.take("[")) shown = mrow(shown, mo("["), this.list("]"), mo("]"));

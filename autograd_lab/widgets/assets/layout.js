@@ -168,15 +168,16 @@ function rising(order, branches) {
 
 const beside = (count) => Math.min(Math.max(Math.ceil(Math.sqrt(count)), ABREAST >> 1), ABREAST);
 
-function aboveGroups({ above, below, top, end, firm, column }, rank) {
+function aboveGroups({ above, below, top, end, firm, column, abreast }, rank) {
   const found = new Map();
+  if (abreast === ABREAST) return;
   for (let u = top; u < end; u++) {
     if (above[u].length || below[u].length < 2 || column.has(u) || !below[u].every((v) => firm.has(v))) continue;
     if (!found.has(rank[u])) found.set(rank[u], []);
     found.get(rank[u]).push(u);
   }
   for (const us of found.values()) {
-    const rows = Math.ceil(us.length / beside(us.length)), each = Math.ceil(us.length / rows);
+    const rows = Math.ceil(us.length / Math.max(abreast, beside(us.length))), each = Math.ceil(us.length / rows);
     us.forEach((u, i) => { rank[u] -= rows - 1 - Math.floor(i / each); });
   }
 }

@@ -5,6 +5,8 @@ import { button, h } from "./dom.js";
 const LARGE = 2.2; // the drawing's magnification: its 12 px text becomes 20 px and more
 const WHOLE = 0.84; // the least scale at which that holds for the whole graph; below it the camera follows
 
+const NARROW = [960, 1240]; // so wide, the leaf table stands below the graph: beside it there is room for a program of a dozen lines then
+
 const KEYS = [
   ["\u2192 \u2190", "next, previous event"], ["Page Down, Page Up", "next, previous node (a clicker's buttons)"], ["Shift + Page Down, Page Up", "next, previous iteration of a loop"], ["Space", "play, pause"],
   ["Home, End", "to the beginning, to the end"], ["P or F", "presenter: full screen and large type"],
@@ -100,8 +102,10 @@ export class Presenter {
 
   /** Draw at the new size, with the focus where it was. */
   settle(focused) {
-    const { root, graph } = this.stage;
+    const { root, graph, panels } = this.stage;
     this.buttons.firstChild.setAttribute("aria-pressed", String(this.on));
+    const wide = root.clientWidth, below = this.on && NARROW[0] < wide && wide < NARROW[1];
+    (below ? graph.root : panels.root.lastChild).append(panels.leafpane);
     graph.chosen = false; // whole graph or close-up: to be decided anew
     graph.free = false;
     graph.resize();

@@ -50,7 +50,17 @@ from ..torchlike.autograd.variable import Variable
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
 from .hooked import Polled
-from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, _place_of, library_function, switch
+from .recorder import (
+    _LAST,
+    PASSED_THROUGH,
+    SMALL,
+    Recorder,
+    Recording,
+    _place_of,
+    composing_function,
+    library_function,
+    switch,
+)
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -534,6 +544,7 @@ class TorchRecorder(Recorder):
             self.cut_off.add(id(results[0]))
             return
         saved = None
+        operands = edges_first(node, operands)
         if node is None and self.cut_off and not self.cut_off.isdisjoint(map(id, operands)):
             self.cut_off.update(map(id, results))
         if node is not None:
@@ -564,7 +575,7 @@ class TorchRecorder(Recorder):
             node = None if fn is old else fn
             if recorded:
                 self._is_fresh(t)
-            rest = without(t, operands) if len(before) == 1 else []
+            rest = edges_first(fn, without(t, operands), beside=1) if len(before) == 1 else []
             version = version_of(t)
             if (
                 node is not None and t._base is not None
@@ -951,6 +962,9 @@ class TorchRecorder(Recorder):
                 self.nameless.append(t)
             elif not name and fn is None and frame is not None and self._whose_gradient(t) is None:
                 self.unnamed.append(t)
+                user = composing_function(sys._getframe(1), lambda file: file.startswith(_OURS))
+                if user:
+                    self.used_in[id(t)] = t, user
             if t._base is not None and (not self.passes or id(t._base) in self.met):
                 self._meet((t._base,), frame)  # but the base of a gradient under way is not shown
             grad = gradient_of(t) if t.requires_grad and t.is_leaf else None
@@ -1307,6 +1321,19 @@ def without(target, operands) -> list[Any]:
     """The operands without the one that is written, once: in `x.mul_(x)` it is also another operand."""
     place = next((i for i, x in enumerate(operands) if x is target), len(operands))
     return [*operands[:place], *operands[place + 1 :]]
+
+
+def edges_first(node, operands, beside=0) -> list[Any]:
+    """The operands in the order of the edges: indices and masks, which have none, come last, as in our rules.
+
+    PyTorch's functions have some of them before or between the others. `beside` these operands there are so many more.
+    """
+    if node is None or len(operands) + beside <= len(node.next_functions):
+        return operands
+    return sorted(
+        operands,
+        key=lambda x: isinstance(x, torch.Tensor) and not (x.is_floating_point() or x.is_complex()),
+    )
 
 
 def _copies_list(func, args) -> bool:

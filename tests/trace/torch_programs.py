@@ -377,6 +377,18 @@ def training_with_a_state(torch):
         optimizer.step()
 
 
+@program
+def choosing(torch):
+    """Indices and masks have no edge, wherever they stand among the operands: what goes to whom is said of the others."""
+    x, y, first = wave(torch, 3, grad=True), wave(torch, 3, start=1.0, grad=True), torch.tensor([0, 1])
+    yield
+    picked = torch.where(x > 0.5, x * 3, y)
+    picked = torch.where(y > 0.9, 2.0, picked).index_add(0, first, y[:2]).index_copy(0, first, x[1:])
+    picked = picked.masked_fill(x > 0.7, y[0]).scatter(0, first, x[:2]).masked_scatter(x > 0.2, y)
+    picked.index_add_(0, first, x[:2])
+    picked.sum().backward()
+
+
 REFUSED = (
     "a @ b", "a + w", "w += 1", "w.add_(1)", "a.view(5)", "a[7]", "a[7] = 1", "torch.cat([a, w])", "torch.matmul(a, b)", "layer(a)",
     "layers(a)", "w.item()", "w.numpy()", "bool(w)", "F.linear(a, w)", "torch.tensor([[1], [2, 3]])", "w.sum(dim=5)", "a < w",

@@ -25,14 +25,14 @@ IMPORTED = (
 
 
 def launch(
-    cmd: list[str], *, stderr: IO[Any], env: Mapping[str, str], cwd: str | None = None, **_: Any
+    cmd: list[str], *, env: Mapping[str, str], cwd: str | None = None, stderr: IO[Any] | None = None, **_: Any
 ) -> "Kernel":
     """Fork a kernel: `cmd` is [Python, "-m", "ipykernel_launcher", option, ...], the rest as for subprocess.Popen."""
     options = cmd[cmd.index("ipykernel_launcher") + 1 :]
     job = {"options": options, "environment": dict(env), "folder": str(cwd or Path.cwd())}
     channel = started()
     try:
-        socket.send_fds(channel, [json.dumps(job).encode()], [stderr.fileno()])
+        socket.send_fds(channel, [json.dumps(job).encode()], [2 if stderr is None else stderr.fileno()])
         return Kernel(int(channel.recv(100)))
     except (OSError, ValueError) as error:
         raise RuntimeError("the process that forks kernels has ended") from error

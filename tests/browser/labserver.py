@@ -32,6 +32,16 @@ sys.path.insert(0, str(SAMPLES))
 
 LIGHT = {"Light": "true", "Dark": "false"}
 
+FORKING = """
+import sys
+if sys.platform == "linux":
+    from jupyter_client.provisioning import local_provisioner
+    from tests.kernels import launch, started
+    local_provisioner.launch_kernel = launch
+    started()
+"""
+"""The server's settings: its kernels are forked as those of other tests are, by a process that gets ready while the page loads."""
+
 POLLED = 20  # ms between two looks: Playwright would look at every frame, and have the page draw one for it
 
 AS_NEW = """
@@ -65,6 +75,7 @@ def serve(folder: Path) -> Iterator[Lab]:
     enabled = own / "config" / "jupyter_server_config.d"  # as an installation enables it
     enabled.mkdir(parents=True)
     shutil.copy(REPO / "autograd_lab" / "course" / "server_extension.json", enabled / "autograd_lab.json")
+    (own / "config" / "jupyter_server_config.py").write_text(FORKING)
     work = folder / "work"
     work.mkdir()
     env = os.environ | {

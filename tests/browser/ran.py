@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any, TypeVar
+from unittest import mock
 
 import nbformat
 
 from autograd_lab.course import build as course
 from autograd_lab.site import reading
 from autograd_lab.site.pyodide import Pyodide
+from tests import kernels
 
+Result = TypeVar("Result")
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "notebooks").glob("*.py"))
+
+
+def aside(work: Callable[..., Result], *arguments: Any) -> Result:
+    """What a function gives that runs notebooks: in a thread, since an event loop runs in this one while Playwright is open, and in forked kernels."""
+    forked = mock.patch("jupyter_client.provisioning.local_provisioner.launch_kernel", kernels.launch)
+    with ThreadPoolExecutor(1) as thread, forked if sys.platform == "linux" else nullcontext():
+        return thread.submit(work, *arguments).result()
 
 
 def ran(sources: list[Path] = SOURCES) -> dict[Path, str]:
@@ -27,8 +40,7 @@ def ran(sources: list[Path] = SOURCES) -> dict[Path, str]:
         cells.append(nbformat.v4.new_code_cell(f"%reset -f\n{reading.BEGIN}"))
         cells += book["cells"]
     whole = nbformat.v4.new_notebook(cells=cells, metadata=course.NOTEBOOK_METADATA)
-    with ThreadPoolExecutor(1) as aside:  # while Playwright is open, an event loop runs in this thread
-        aside.submit(course.execute, whole, ROOT / "notebooks", ROOT).result()
+    aside(course.execute, whole, ROOT / "notebooks", ROOT)
     return {source: str(nbformat.writes(book)) for source, book in books.items()}
 
 

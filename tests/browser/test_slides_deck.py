@@ -4,12 +4,15 @@ reveal.js is not ours to test: a stand-in says what slide it is on. Where $REVEA
 `npm pack reveal.js` unpacks to), the real one is used besides.
 """
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+from ran import aside
 
 from autograd_lab.course import slides
 
@@ -72,28 +75,23 @@ window.Reveal = (() => {
 
 @pytest.fixture(scope="module")
 def make(tmp_path_factory):
-    """Makes a deck of the short notebook with the command, in a process of its own."""
+    """Makes a deck of the short notebook as the command does, or `by_itself` with the command, in a process of its own."""
     root = tmp_path_factory.mktemp("course")
     (root / "notebooks").mkdir()
     (root / "notebooks" / "90_short.py").write_text(SOURCE, encoding="utf-8")
 
-    def deck(*options):
+    def deck(*options, by_itself=False):
         out = tmp_path_factory.mktemp("out")
-        command = [
-            sys.executable,
-            "-m",
-            "autograd_lab",
-            "slides",
-            "90",
-            "--root",
-            root,
-            "--out",
-            out,
-            *options,
-        ]
-        run = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300)
-        assert run.returncode == 0, run.stderr
-        return out / "90_short.html", run.stdout
+        arguments = [str(part) for part in ("90", "--root", root, "--out", out, *options)]
+        if by_itself:
+            command = [sys.executable, "-m", "autograd_lab", "slides", *arguments]
+            run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            status, said = run.returncode, run.stdout + run.stderr
+        else:
+            with redirect_stdout(io.StringIO()) as printed:
+                status, said = aside(slides.main, arguments), printed.getvalue()
+        assert status == 0, said
+        return out / "90_short.html", said
 
     return deck
 
@@ -104,7 +102,7 @@ def deck(make, tmp_path_factory):
     for name, content in zip(slides.FILES, ("", STAND_IN, "window.RevealNotes = {};"), strict=True):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
-    path, said = make("--reveal", folder)
+    path, said = make("--reveal", folder, by_itself=True)
     assert "needs no network" in said
     return path
 

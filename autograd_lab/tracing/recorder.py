@@ -30,14 +30,14 @@ from ..torchlike.autograd.modes import THREAD, WATCHERS
 from ..torchlike.autograd.node import AccumulateGrad
 from ..torchlike.autograd.variable import INFERENCE, Variable
 from ..torchlike.autograd.watch import Watch
-from . import refusals
+from . import refused
 from .assigned import Assigned
 from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
 from .names import Names, all_parts_of, loop_variables, may_hold_parts, parts_of
-from .refusals import operation_called
+from .refused import operation_called
 from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -115,7 +115,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         self._recorder.arrays = _arrays_in(sys._getframe(1))
         WATCHERS.append(self._recorder)
         collector.hold()
-        refusals.listen()
+        refused.listen()
         state.refresh()
         _LAST.recording = Recording(self._recorder)
         return _LAST.recording
@@ -130,7 +130,6 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         state.watch = None
         WATCHERS.remove(self._recorder)
         collector.release()
-        refusals.leave()
         state.refresh()
         full = isinstance(error, RecordingFull)
         if self._limit is not None:
@@ -1236,7 +1235,7 @@ _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
 _MODES = "modes.py", "grad_mode.py"  # the files that define them
 _BY_THE_USER = {"switched", "detach", "data", "__get__", "requires_grad_", "retain_grad"}
 """Methods that a program calls itself: of tensors, where they are not in a file called tensor.py, and of modules."""
-_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py", "tensor.py", "refusals.py")
+_SWITCHING = (*_MODES, "contextlib.py", "torch_adapter.py", "guard.py", "tensor.py", "refused.py")
 _DECORATED = {
     "call",
     "hooked",

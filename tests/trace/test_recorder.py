@@ -1,5 +1,7 @@
 """What the recorder writes is what the engine did: events, numbers, lines and names."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -544,3 +546,18 @@ def test_memory_that_nobody_has_written_is_never_shown(monkeypatch):
         (x**3).sum().backward(create_graph=True)
     assert x.grad.tolist() == [[3.0, 12.0], [27.0, 48.0]]
     assert str(garbage) not in str(trace.values)
+
+
+@pytest.mark.parametrize("switched", [(), (False,), (False, True)], ids=["as it was", "off", "off and on"])
+def test_operators_tell_of_a_refusal_whichever_were_there_before(switched):
+    a = torch.ones(2, 3, requires_grad=True)
+    with lab.record():
+        pass
+    for on in switched:  # this puts others into their place
+        lab.fast(on)
+    for _ in range(2):
+        with lab.record() as trace:
+            for call in (lambda: a @ a, lambda: a + torch.ones(4), lambda: a[7], lambda: a * torch.ones(4)):
+                with suppress(RuntimeError, IndexError):
+                    call()
+        assert [e["op"] for e in trace.events if e["k"] == "refused"] == ["matmul", "add", "indexing", "mul"]

@@ -1,7 +1,8 @@
 """Operators that tell the recorder when they are refused: `a @ b` with shapes that do not fit.
 
 The functions and methods of `interface/publish.py` tell a watcher by themselves, where a call has ended anyway. Operators have no such
-place: to have one would cost each of them, always. So Tensor gets other ones while a recording runs.
+place: who never records does not pay for it. So Tensor gets other ones when the first recording begins. They stay, since a class that
+changes with every recording makes all of Python's lookups in it anew, which took a third of the time of a short recording.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ _TOLD = (
 )  # fmt: skip
 """The operators, and the methods that refuse tensors and are not in the rule book."""
 
+_OF_TWO = frozenset(
+    f"__{kind}{name}__" for kind in ("", "r", "i") for name in ("add", "sub", "mul", "truediv", "matmul")
+)
+"""Those that run most often: with the number of arguments written out telling costs half as much."""
+
 _NAMES = {
     "getitem": "indexing",
     "setitem": "writing into",
@@ -34,41 +40,32 @@ _NAMES = {
 }
 
 _LOCK = threading.Lock()
-_BEFORE: dict[str, Any] = {}
-_WITH: dict[str, Any] = {}
-_LISTENING = [0]
+_TELLING: dict[str, Callable[..., Any]] = {}
 
 
 def listen() -> None:
-    """From here on operators tell; for all threads, of which those without a recording have nobody to tell."""
+    """From here on operators tell. After `lab.fast()`, which replaces them, this is done anew."""
+    tensor = Registry.tensor
+    members = vars(tensor)
+    if members["__add__"] is _TELLING.get("__add__"):
+        return
     with _LOCK:
-        _LISTENING[0] += 1
-        if _LISTENING[0] > 1:
-            return
-        tensor = Registry.tensor
         for name in _TOLD:
-            if name in vars(tensor) and isinstance(own := getattr(tensor, name), FunctionType):
-                _BEFORE[name] = own
-                _WITH[name] = _telling(name, own)
-                setattr(tensor, name, _WITH[name])
-
-
-def leave() -> None:
-    """A recording has ended: after the last one the operators are those of before, except for what was replaced meanwhile."""
-    with _LOCK:
-        _LISTENING[0] -= 1
-        if _LISTENING[0]:
-            return
-        members = vars(Registry.tensor)
-        for name, own in _BEFORE.items():
-            if members.get(name) is _WITH[name]:
-                setattr(Registry.tensor, name, own)
-        _BEFORE.clear()
-        _WITH.clear()
+            own = getattr(tensor, name) if name in members else None  # loads those that are not there yet
+            if isinstance(own, FunctionType) and own is not _TELLING.get(name):
+                _TELLING[name] = _telling(name, own)
+                setattr(tensor, name, _TELLING[name])
 
 
 def _telling(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(own)
+    def of_two(self: Any, other: Any) -> Any:
+        try:
+            return own(self, other)
+        except Exception as error:
+            if WATCHERS:
+                watcher().refused(name, (self, other), error, sys._getframe())
+            raise
+
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return own(*args, **kwargs)
@@ -77,7 +74,7 @@ def _telling(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
                 watcher().refused(name, args, error, sys._getframe())
             raise
 
-    return call
+    return wraps(own)(of_two if name in _OF_TWO else call)
 
 
 def operation_called(name: str) -> str:

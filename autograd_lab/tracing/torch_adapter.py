@@ -20,6 +20,7 @@ README.md in this folder has the reasons, tests/trace/test_torch_recording.py te
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -545,18 +546,19 @@ class TorchRecorder(Recorder):
             return
         saved = None
         operands = edges_first(node, operands)
+        given = [t for t in operands if t is not None]
         if node is None and self.cut_off and not self.cut_off.isdisjoint(map(id, operands)):
             self.cut_off.update(map(id, results))
         if node is not None:
-            saved = self._saved(node, operands, results)
+            saved = self._saved(node, given, results)
             extras = count_results(node, results)
             for t, copy in zip(results[extras:], copies[extras:], strict=True):
                 self.notes.append(("met", t, copy, "", None, False))
             for t in results:
                 self._is_fresh(t)
-            self._make_sure(operands)
+            self._make_sure(given)
             results, copies = results[:extras], copies[:extras]
-            self._ask(node, operands, results)
+            self._ask(node, given, results)
         self.notes.append((
             "operation", op, operands, results, copies, node, saved, None, place, off, same_call, through,
         ))  # fmt: skip
@@ -575,7 +577,8 @@ class TorchRecorder(Recorder):
             node = None if fn is old else fn
             if recorded:
                 self._is_fresh(t)
-            rest = edges_first(fn, without(t, operands), beside=1) if len(before) == 1 else []
+            given = [x for x in operands if x is not None]
+            rest = edges_first(fn, without(t, given), beside=1) if len(before) == 1 else []
             version = version_of(t)
             if (
                 node is not None and t._base is not None
@@ -1297,23 +1300,32 @@ def _small_base(t) -> Any:
     return None if base is None or base.numel() > SMALL else encode_tensor(base)
 
 
+_UNBOUNDED = {"min": -math.inf, "max": math.inf}
+
+
 def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:
-    """The operands of an operation, as tensors and as numbers where a tensor is expected; and those it writes to."""
-    operands, written = [], []
+    """The operands of an operation, as tensors and as numbers where a tensor is expected; and those it writes to.
+
+    None stands for one that was not given, such as the weight of a layer that has a bias only; a bound that was not is infinite.
+    """
+    operands: list[Any] = []
+    written: list[Any] = []
+    name = func._schema.name
     for i, declared in enumerate(func._schema.arguments):
-        if declared.kwarg_only or i >= len(args):
-            if declared.name not in kwargs:
-                continue
-            given = kwargs[declared.name]
-        else:
-            given = args[i]
+        given = args[i] if not declared.kwarg_only and i < len(args) else kwargs.get(declared.name)
+        if given is None and str(declared.type) == "Optional[Tensor]":
+            given = _UNBOUNDED.get(declared.name) if name.startswith("aten::clamp") else None
+            if given is None:
+                operands.append(None)
         tensors = [t for t in _flat(given) if isinstance(t, torch.Tensor)]
         if declared.alias_info is not None and declared.alias_info.is_write:
             written += tensors
         operands += tensors
-        takes_tensor = "Tensor" in str(declared.type) or func._schema.name in _COMPARISONS
+        takes_tensor = "Tensor" in str(declared.type) or name in _COMPARISONS
         if takes_tensor and isinstance(given, (int, float)) and not isinstance(given, bool):
             operands.append(given)
+    while operands and operands[-1] is None:
+        operands.pop()
     return operands, written
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograd_lab.tracing import Trace
-from autograd_lab.tracing.rules import is_number
+from autograd_lab.tracing.rules import is_number, operands
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,9 @@ class Comparison:
             return
         assert self.nodes.setdefault(a, b) == b, at
         assert self.nodes_back.setdefault(b, a) == a, at
-        assert self.native.nodes[a]["name"] == self.real.nodes[b]["name"], at
+        x, y = self.native.nodes[a], self.real.nodes[b]
+        assert x["name"] == y["name"], at
+        assert given(x) == given(y), at
 
     def tensor(self, a: int, b: int, at: str) -> None:
         known = self.tensors.setdefault(a, b)
@@ -284,6 +286,11 @@ def scale(value: dict[str, Any]) -> float:
 
 def flat(x: Any) -> list[Any]:
     return [z for y in x for z in flat(y)] if isinstance(x, list) else [x]
+
+
+def given(node: dict[str, Any]) -> str:
+    """Which operands of a node were given: "x.x" if the second of three was not; those at the end are left out."""
+    return "".join("." if t is None else "x" for t in operands(node)).rstrip(".")
 
 
 def close(a: Any, b: Any, size: float) -> bool:

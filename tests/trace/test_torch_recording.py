@@ -225,6 +225,19 @@ def test_the_order_is_the_engines():
                               "AccumulateGrad"]  # fmt: skip
 
 
+@pytest.mark.parametrize("given", [("max",), ("min",), ("min", "max")], ids=str)
+def test_a_bound_that_was_not_given_is_infinite(given):
+    """PyTorch's node of `clamp` has an edge for each bound, as ours has."""
+    told = []
+    for library, recorder in ((autograd_lab, lab.record), (torch, lab.record_torch)):
+        x, bound = (library.tensor(v, requires_grad=True) for v in ([1.0, 5.0], [2.0, 3.0]))
+        with recorder() as trace:
+            library.clamp(x, **dict.fromkeys(given, bound)).sum().backward()
+        say = Narrator(trace).sentence
+        told.append([say(k + 1) for k, event in enumerate(trace.events) if event["k"] == "vjp"])
+    assert told[0] == told[1]
+
+
 def test_refusals():
     with pytest.raises(TypeError, match="takes a function and its inputs, not Tensor"):
         lab.record_torch(torch.ones(2))

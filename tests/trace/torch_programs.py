@@ -389,6 +389,15 @@ def choosing(torch):
     picked.sum().backward()
 
 
+@program
+def left_out(torch):
+    """An operand in the middle that was not given: what goes to whom is said of the others."""
+    x, shift, F = wave(torch, 2, 3, grad=True), wave(torch, 3, start=1.0, grad=True), torch.nn.functional
+    yield
+    y = F.layer_norm(x, [3], None, shift) + F.batch_norm(x, None, None, None, shift.detach(), training=True)
+    y.sum().backward()
+
+
 REFUSED = (
     "a @ b", "a + w", "w += 1", "w.add_(1)", "a.view(5)", "a[7]", "a[7] = 1", "torch.cat([a, w])", "torch.matmul(a, b)", "layer(a)",
     "layers(a)", "w.item()", "w.numpy()", "bool(w)", "F.linear(a, w)", "torch.tensor([[1], [2, 3]])", "w.sum(dim=5)", "a < w",

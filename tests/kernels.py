@@ -163,6 +163,10 @@ def serve(channel: socket.socket) -> None:
     os.chdir(job["folder"])
     channel.send(str(os.getpid()).encode())
     channel.close()
+    del (
+        sys.modules["autograd_lab.lab"],
+        sys.modules["autograd_lab"].lab,
+    )  # its import offers `%%step` to the notebook that runs
     from ipykernel.kernelapp import launch_new_instance
 
     launch_new_instance(argv=[*job["options"], f"--IPKernelApp.parent_handle={parent}"])

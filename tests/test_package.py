@@ -195,7 +195,10 @@ def built(tmp_path_factory):
     build = "import sys, hatchling.build as b; getattr(b, sys.argv[1])(sys.argv[2])"
     run(sys.executable, "-c", build, "build_sdist", str(folder))
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
-        archive.extractall(folder / "source", filter="data")
+        safely = (
+            {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        )  # not in Debian 12's Python 3.11.2
+        archive.extractall(folder / "source", **safely)
     run(sys.executable, "-c", build, "build_wheel", str(folder), cwd=next((folder / "source").iterdir()))
     (wheel,) = folder.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-compile"]

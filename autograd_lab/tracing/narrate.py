@@ -676,7 +676,7 @@ class Narrator:
         return ("The pass stops{0} with {1}: {2}", where, a_or_an(e["type"]), e["message"])
 
     def _refused(self, e: Record) -> Phrase:
-        of = list(dict.fromkeys(self._name(t) for t in e["in"]))
+        of = [self._name(t) for t in e["in"]]
         what = f"{e['op']}{'' if e['op'].endswith(' into') else ' of'} {_list(of, 3)}" if of else e["op"]
         text = "{0} is refused with {1}, and the program goes on. The message: {2}"
         return (text, what, a_or_an(e["type"]), e["message"])

@@ -561,3 +561,6 @@ def test_operators_tell_of_a_refusal_whichever_were_there_before(switched):
                 with suppress(RuntimeError, IndexError):
                     call()
         assert [e["op"] for e in trace.events if e["k"] == "refused"] == ["matmul", "add", "indexing", "mul"]
+        assert narrate(trace, 2).startswith(
+            "matmul of a and a is refused with a RuntimeError, and the program goes on."
+        )

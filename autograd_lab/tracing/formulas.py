@@ -149,7 +149,8 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 def _copied(tree: Any) -> Any:
     """A copy of a formula, for a visitor that changes what it visits."""
-    copy = type(tree)()
+    kind = type(tree)
+    copy = ast.AST.__new__(kind)  # not kind(): since Python 3.13 that asks for all fields
     for field in tree._fields:
         part = getattr(tree, field, None)
         if isinstance(part, list):

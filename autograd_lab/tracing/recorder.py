@@ -308,10 +308,8 @@ class Recorder(Watch):
         self.returned: dict[int, tuple[Any, Any]] = {}  # the same for what `autograd.grad` returned
         self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it is
         self.failure: BaseException | None = None
-        self.refusal: tuple[int, tuple[Any, ...]] = (
-            0,
-            (),
-        )  # the id of the last error that was told as refusal, and the note
+        # The id of the last error that was told as a refusal, and the note.
+        self.refusal: tuple[int, tuple[Any, ...]] = 0, ()
         self.call: FrameType | None = (
             None  # the frame of ours that the user's line called last: one function of ours may run several operations
         )

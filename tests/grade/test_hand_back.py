@@ -1,10 +1,12 @@
 """Pages and grades go back to whom they belong, in the forms that Canvas and Moodle import; and a page says what has changed."""
 
 import csv
+import errno
 import html
 import io
 import json
 import re
+import sqlite3
 import zipfile
 
 import classroom as c
@@ -366,3 +368,23 @@ def test_a_roster_given_later_helps(tmp_path, three, capsys):
     assert [row[1] for row in three.read("to-canvas/grades.csv")[2:]] == ["501", "502"]
     assert people.read_roster(tmp_path / "ids.csv").students == ["ada", "bob"]
     assert tables.file_name("ada") == "ada"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "There is no room left on the disk."),
+        (PermissionError(errno.EACCES, "Permission denied", "page.html"), "could not be read or written"),
+        (sqlite3.DatabaseError("file is not a database"), "SQLite says: file is not a database."),
+    ],
+    ids=["full", "refused", "damaged"],
+)
+def test_what_the_disk_and_sqlite_refuse_is_a_sentence(desk, monkeypatch, capsys, error, told):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(hand_back, "_main", fail)
+    desk.give("folder", status=2)
+    said = capsys.readouterr().err
+    assert said.startswith("autograd-lab: ")
+    assert told in said

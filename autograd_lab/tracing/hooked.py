@@ -62,8 +62,9 @@ class Hooked:
             if meta is not None:
                 if meta.hooks or meta.post_accumulate_hooks:
                     self.added(t)
-                if meta.accumulator is not None:
-                    self._walk(meta.accumulator())
+                accumulator = None if meta.accumulator is None else meta.accumulator()
+                if accumulator is not None and any(_tables(accumulator, accumulator, 0)):
+                    self._walk(accumulator)
             return
         if any(_tables(t, maker, t.output_nr)):
             self.added(t)

@@ -182,10 +182,12 @@ def inplace_node(state, rule, inputs, args):
     An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
     itself it would make node and tensor hold each other for ever.
     """
+    if not state.grad:
+        return None
     target, *others = inputs
     edges = edges_of(inputs[: rule.operands])
     needs = wanted(edges)
-    if not state.grad or not needs:
+    if not needs:
         return None
     old = copied(target, edges[0]) if saves_first(rule, needs) else target
     kept = [old, *[stand_in(t, edges[0]) if t is target else t for t in others]]

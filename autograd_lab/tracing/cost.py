@@ -34,13 +34,13 @@ DROPPED = "What no backward pass has freed counts to the end, even if the progra
 class NodeCost:
     """What one node holds.
 
-    n       its number in the trace
-    label   its name in sentences
-    line    (source, line) of the operation, None where unknown
-    bytes   of values computed for this graph alone
-    leaves  of what the program made itself, which lives anyway
-    since   the step at which it begins to hold the first of it
-    until   the step at which it has let go of all of it, None if it never does
+    n        its number in the trace
+    label    its name in sentences
+    line     (source, line) of the operation, None where unknown
+    bytes    of values computed for this graph alone: the most at one time
+    leaves   of what the program made itself, which lives anyway: the most at one time
+    periods  when it holds values computed for the graph, or, if it never does, what lives anyway: (the step at which that begins, the
+             step at which it has let go of all of it, None if it never does). More than one if a checkpoint computes them for each pass
     """
 
     n: int
@@ -48,8 +48,21 @@ class NodeCost:
     line: tuple[int, int] | None
     bytes: int
     leaves: int
-    since: int
-    until: int | None
+    periods: tuple[tuple[int, int | None], ...]
+
+    @property
+    def since(self) -> int:
+        """The step at which it begins to hold them for the first time."""
+        return self.periods[0][0]
+
+    @property
+    def until(self) -> int | None:
+        """The step at which it has let go of them for good, None if it never does."""
+        return self.periods[-1][1]
+
+    def holds(self, k: int) -> bool:
+        """Whether it holds them after k events."""
+        return any(since <= k and (until is None or k < until) for since, until in self.periods)
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,15 +131,15 @@ class Cost:
             ("node", "line", "holds", "of the program's own", "from step", "to step")
         ]
         for one in self.nodes[:_MOST]:
-            until = "the end" if one.until is None else str(one.until)
+            begins, ends = zip(*one.periods, strict=True)
             rows.append(
                 (
                     one.label,
                     str(one.line[1]) if one.line else "",
                     size(one.bytes),
                     size(one.leaves),
-                    str(one.since),
-                    until,
+                    ", ".join(map(str, begins)),
+                    ", ".join("the end" if k is None else str(k) for k in ends),
                 )
             )
         return _columns(rows, len(self.nodes) - _MOST)
@@ -196,18 +209,14 @@ def _cost(trace: Trace, go: Callable[[], object] | None, seen: dict[int, int] | 
     sizes: dict[Any, int] = {}
     changes = {True: [0] * (len(trace) + 1), False: [0] * (len(trace) + 1)}
     by_home: dict[Any, list[tuple[int, int]]] = {}
-    per_node: dict[int, dict[Any, tuple[int, int, int | None]]] = {}
+    per_node: dict[int, dict[Any, list[tuple[int, int]]]] = {}
     end = len(trace) + 1
     for n, home, nbytes, since, until in _spans(trace, homes):
-        until = ends.get(n, end) if until is None else min(until, ends.get(n, end))
-        until = None if until == end else until
-        nbytes = sizes.setdefault(home, nbytes)
-        if not nbytes or since >= end:
+        until = min(end if until is None else until, ends.get(n, end))
+        if not sizes.setdefault(home, nbytes) or since >= end:
             continue
-        by_home.setdefault(home, []).append((since, end if until is None else until))
-        held = per_node.setdefault(n, {})
-        first, last = held.get(home, (nbytes, since, until))[1:]
-        held[home] = nbytes, min(first, since), None if last is None or until is None else max(last, until)
+        by_home.setdefault(home, []).append((since, until))
+        per_node.setdefault(n, {}).setdefault(home, []).append((since, until))
     for home, periods in by_home.items():
         change = changes[home in own]
         for since, until in _union(periods):
@@ -215,7 +224,22 @@ def _cost(trace: Trace, go: Callable[[], object] | None, seen: dict[int, int] | 
             if until < end:
                 change[until] -= sizes[home]
     names = Narrator(trace).nodes
-    nodes = [_node_cost(trace, n, names[n], held, own) for n, held in per_node.items()]
+    nodes = []
+    for n, held in per_node.items():
+        computed = {home: spans for home, spans in held.items() if home not in own}
+        leaves = {home: spans for home, spans in held.items() if home in own}
+        when = _union([span for spans in (computed or leaves).values() for span in spans])
+        src = trace.nodes[n].get("src")
+        nodes.append(
+            NodeCost(
+                n,
+                names[n],
+                (src[0], src[1]) if src else None,
+                _most(computed, sizes),
+                _most(leaves, sizes),
+                tuple((since, None if until == end else until) for since, until in when),
+            )
+        )
     nodes.sort(key=lambda one: (-one.bytes, -one.leaves, one.n))
     return Cost(
         trace, list(accumulate(changes[False])), list(accumulate(changes[True])), nodes, go, seen is not None
@@ -297,17 +321,11 @@ def _union(periods: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _node_cost(
-    trace: Trace, n: int, label: str, held: dict[Any, tuple[int, int, int | None]], own: set[Any]
-) -> NodeCost:
-    src = trace.nodes[n].get("src")
-    ends = [until for _, _, until in held.values()]
-    return NodeCost(
-        n,
-        label,
-        (src[0], src[1]) if src else None,
-        sum(nbytes for home, (nbytes, *_) in held.items() if home not in own),
-        sum(nbytes for home, (nbytes, *_) in held.items() if home in own),
-        min(since for _, since, _ in held.values()),
-        None if None in ends else max(until for until in ends if until is not None),
-    )
+def _most(held: dict[Any, list[tuple[int, int]]], sizes: dict[Any, int]) -> int:
+    """The most bytes at one time, of pieces of memory that are held in these periods."""
+    changes: dict[int, int] = {}
+    for home, periods in held.items():
+        for since, until in _union(periods):
+            changes[since] = changes.get(since, 0) + sizes[home]
+            changes[until] = changes.get(until, 0) - sizes[home]
+    return max(accumulate(changes[k] for k in sorted(changes)), default=0)

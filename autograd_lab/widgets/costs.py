@@ -1,7 +1,7 @@
 """What the stepper's view "Cost" shows of a trace: the memory that saved values hold, from tracing/cost.py.
 
 curve    [step, bytes of what was computed for the graph, bytes of the program's own tensors]: where they change
-nodes    [node, bytes, bytes of the program's own tensors, the step from which it holds them, the step at which it has let go or -1]
+nodes    [node, bytes, bytes of the program's own tensors, the steps from which it holds them, the steps at which it has let go or -1]
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ def costs(trace: Trace, seen: Cost | None = None) -> Record:
     pairs = list(zip(found.held, found.leaves, strict=True))
     curve = [[k, *pair] for k, pair in enumerate(pairs) if not k or pair != pairs[k - 1]]
     nodes = [
-        [one.n, one.bytes, one.leaves, one.since, -1 if one.until is None else one.until]
+        [
+            one.n,
+            one.bytes,
+            one.leaves,
+            *([-1 if k is None else k for k in ks] for ks in zip(*one.periods, strict=True)),
+        ]
         for one in found.nodes
     ]
     return {"curve": curve, "nodes": nodes}

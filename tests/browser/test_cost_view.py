@@ -47,7 +47,7 @@ LOOK = """() => ({
 
 
 def held_at(cost: Cost, k: int) -> list[str]:
-    return [one.label for one in cost.nodes if one.since <= k and (one.until is None or k < one.until)]
+    return [one.label for one in cost.nodes if one.holds(k)]
 
 
 @pytest.mark.parametrize("program", [network, saving])

@@ -1,6 +1,7 @@
 """What a trace says that saved values hold is what the engine's nodes really hold, at every point of random programs."""
 
 import gc
+import re
 import time
 import weakref
 from itertools import groupby, pairwise
@@ -229,6 +230,20 @@ def test_a_trace_says_what_the_nodes_hold(program):
     total = [a + b for a, b in zip(c.held, c.leaves, strict=True)]
     at = [k for k, e in enumerate(trace, 1) if e["k"] == "hook" and e["stage"] == "tensor"] + [len(trace)]
     assert [total[k] for k in at] == found
+    agrees_with_its_curve(c)
+
+
+def agrees_with_its_curve(c):
+    """What nodes are said to hold, and when, is what the curve shows: at each step they can hold as much, and something only if it does."""
+    for k, (held, own) in enumerate(zip(c.held, c.leaves, strict=True)):
+        now = [one for one in c.nodes if one.holds(k)]
+        assert max((one.bytes for one in now), default=0) <= c.peak
+        assert held <= sum(one.bytes for one in now)
+        assert bool(held) == any(one.bytes for one in now)
+        assert not any(one.leaves for one in now if not one.bytes) or own
+    for one in c.nodes:
+        assert (one.since, one.until) == (one.periods[0][0], one.periods[-1][1])
+        assert all(a[1] is not None and a[1] < b[0] for a, b in pairwise(one.periods))
 
 
 # -- the shapes that students are to see -----------------------------------------------------------------
@@ -291,6 +306,25 @@ def test_checkpoints_make_teeth_and_a_lower_peak(reentrant):
     assert turns(whole.held) == 1
     assert turns(saved.held) == 1 + 2 * 3  # one tooth for each checkpoint
     assert saved.held[-1] == 0
+
+
+def test_what_is_computed_again_for_each_pass_is_held_each_time():
+    torch.manual_seed(0)
+    x, w = torch.randn(4, 8), torch.randn(8, 8, requires_grad=True)
+    with lab.record() as trace:
+        y = checkpoint(lambda x: torch.tanh(x @ w), x, use_reentrant=False)
+        loss = (y * y).sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+    found = lab.cost(trace)
+    (tanh,) = [one for one in found.nodes if one.label.startswith("Tanh")]
+    begins = [k for k, (a, b) in enumerate(pairwise(found.held), 1) if b > a and k > tanh.since - 1]
+    assert len(tanh.periods) == 2
+    assert [since for since, _ in tanh.periods] == begins
+    assert [tanh.holds(k) for period in tanh.periods for k in period] == [True, False] * 2
+    assert tanh.bytes == 4 * 4 * 8
+    row = next(line for line in str(found).splitlines() if line.startswith("Tanh"))
+    assert re.split(" {2,}", row)[-2:] == [", ".join(map(str, ks)) for ks in zip(*tanh.periods, strict=True)]
 
 
 def test_the_text_has_bytes_steps_and_lines_and_no_times():
@@ -776,7 +810,9 @@ SEGMENTS = [in_segments, with_weights, ends_in_an_operand, nested, with_an_unuse
 @pytest.mark.parametrize("program", SEGMENTS)
 @pytest.mark.parametrize("passes", [1, 2])
 def test_checkpoints_of_pytorch_hold_their_inputs_and_what_they_compute_again(program, passes):
-    """As those of this package, node by node: since which event, how much, until which; and so does the curve, but for when it rises."""
+    """As those of this package, node by node: whether from the start, how much, until which event; and so does the curve, but for when it
+    rises.
+    """
     pytest.importorskip("torch")
     import torch as real
     from torch.utils.checkpoint import checkpoint as real_checkpoint
@@ -788,13 +824,19 @@ def test_checkpoints_of_pytorch_hold_their_inputs_and_what_they_compute_again(pr
             for i in range(passes):
                 y.backward(retain_graph=i + 1 < passes)
         found = cost(trace)
+        agrees_with_its_curve(found)
 
         def event(k):
             e = trace.events[k - 1] if k else {}
             return e.get("k"), trace.nodes[e["n"]]["name"] if e.get("n") is not None else ""
 
+        def made(one):
+            e = trace.events[one.since - 1]
+            return e["k"] == "node" and e["n"] == one.n
+
         nodes = [
-            (one.label, one.bytes, one.leaves, event(one.since), event(one.until)) for one in found.nodes
+            (one.label, one.bytes, one.leaves, made(one), [event(until) for _, until in one.periods])
+            for one in found.nodes
         ]
         curve = [(n, own) for (n, own), _ in groupby(zip(found.held, found.leaves, strict=True))]
         return found.held[-1], curve, sorted(nodes)

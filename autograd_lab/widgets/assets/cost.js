@@ -98,20 +98,20 @@ export class Cost {
   /** One row's cells, to be sorted. */
   cells([n, held, own, since, until]) {
     const node = this.film.nodes[n], times = this.times?.get(n) ?? [0, 0];
-    return [node.label, node.src?.[1] ?? 0, held, own, since, until < 0 ? Infinity : until, ...times];
+    return [node.label, node.src?.[1] ?? 0, held, own, since[0] ?? 0, until.at(-1) < 0 ? Infinity : until.at(-1) ?? 0, ...times];
   }
 
   /** Write the table in the chosen order. */
   fill() {
-    const [column, sign] = this.order, shown = COST_COLUMNS.slice(0, this.times ? 8 : 6), more = [...(this.times?.keys() ?? [])].filter((n) => !this.of.has(n)).map((n) => [n, 0, 0, 0, 0]);
+    const [column, sign] = this.order, shown = COST_COLUMNS.slice(0, this.times ? 8 : 6), more = [...(this.times?.keys() ?? [])].filter((n) => !this.of.has(n)).map((n) => [n, 0, 0, [], []]);
     const rows = [...this.of.values(), ...more].map((one) => [one, this.cells(one)]);
     rows.sort(([, a], [, b]) => sign * (typeof a[column] === "string" ? a[column].localeCompare(b[column], "en", { numeric: true }) : a[column] === b[column] ? 0 : a[column] - b[column]));
     const head = shown.map(([name, title], i) => h("th", { scope: "col", "aria-sort": i === column ? (sign > 0 ? "ascending" : "descending") : "none" },
       h("button", focusable({ type: "button", title, onclick: () => this.sort(i) }), name, h("span", { "aria-hidden": "true" }, i === column ? (sign > 0 ? " \u25b4" : " \u25be") : ""))));
     this.rows = rows.slice(0, COST_ROWS).map(([one, cells]) => {
-      const [label, line, held, own, since, until] = cells, took = cells.slice(6).map((x) => (x * 1e6).toFixed(1));
-      const texts = [line || "\u2013", bytes(held), bytes(own), since || "\u2013", until === Infinity ? "the end" : until || "\u2013", ...(this.times ? took : [])];
-      const row = h("tr", {}, h("th", { scope: "row" }, h("button", focusable({ type: "button", title: `Go to where ${label} begins to hold it`, onclick: () => this.stage.go(since) }), label)), ...texts.map((text) => h("td", {}, String(text))));
+      const [label, line, held, own, first] = cells, took = cells.slice(6).map((x) => (x * 1e6).toFixed(1));
+      const texts = [line || "\u2013", bytes(held), bytes(own), ...one.slice(3).map((steps) => steps.map((k) => (k < 0 ? "the end" : k)).join(", ") || "\u2013"), ...(this.times ? took : [])];
+      const row = h("tr", {}, h("th", { scope: "row" }, h("button", focusable({ type: "button", title: `Go to where ${label} begins to hold it`, onclick: () => this.stage.go(first) }), label)), ...texts.map((text) => h("td", {}, String(text))));
       return [row, one];
     });
     this.table.replaceChildren(h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...this.rows.map(([row]) => row)));
@@ -126,8 +126,8 @@ export class Cost {
 
   /** Whether a node holds something at step k. */
   holds(n, k) {
-    const [, , , since, until] = this.of.get(n) ?? [];
-    return since <= k && (until < 0 || k < until);
+    const [, , , since = [], until] = this.of.get(n) ?? [];
+    return since.some((from, i) => from <= k && (until[i] < 0 || k < until[i]));
   }
 
   /** Mark the stage's step. */

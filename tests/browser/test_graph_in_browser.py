@@ -583,3 +583,40 @@ def test_two_passes_have_no_curves_before_they_are_taught(bare):
     for level, shown in (("saved", False), ("all", True)):
         page = bare().show(lab.step(samples.twice(), level=level))
         assert page.locator(".agl-curves").is_visible() is shown
+
+
+def of_two() -> Trace:
+    a, b = tensor(1.5, requires_grad=True), tensor(-0.7, requires_grad=True)
+    with lab.record() as trace:
+        u = a * b
+        v = torch.sin(u) + a**3
+        (v * u).backward()
+    return trace
+
+
+def far_below() -> Trace:
+    leaves = [tensor(float(i), requires_grad=True) for i in range(9)]
+    with lab.record() as trace:
+        y = leaves[8] * 2
+        for leaf in reversed(leaves):
+            y = (y * leaf).sin()
+        y.backward()
+    return trace
+
+
+@pytest.mark.parametrize("made", [of_two, far_below, matrices])
+@pytest.mark.parametrize("size", [(1000, 800), (700, 800), (500, 800)])
+def test_before_the_first_step_it_stands_where_the_graph_begins(bare, made, size):
+    """In a window that was wider before, too: whole is what comes first, and, where that has room, all beside it."""
+    shown = bare(size=(1440, 1000)).show(lab.step(made()))
+    shown.set_viewport_size({"width": size[0], "height": size[1]})
+    shown.wait_for_timeout(200)  # for the camera
+    first, cut, room = shown.locator(".agl-svg").evaluate("""(svg) => {
+        const pane = svg.getBoundingClientRect(), box = (e) => e.getBoundingClientRect();
+        const units = [...svg.querySelectorAll(".agl-unit")].map((e) => [e.dataset.thing, box(e)]), first = units.find(([thing]) => thing === "0")[1];
+        const within = ({ left, top, right, bottom }) => left >= pane.left && right <= pane.right && top >= pane.top && bottom <= pane.bottom;
+        const ends = units.map(([, one]) => one.left);
+        return [within(first), Math.min(...ends) < pane.left - 1, first.right - Math.min(...ends) < pane.width - 60];
+    }""")
+    assert first
+    assert not (cut and room)

@@ -11,7 +11,7 @@ export class Editor {
     this.buttons = new Map(); // name of an input -> its button
     this.onanswer = () => this.answered(this.model.get("_edit_answer"));
     this.model.on("change:_edit_answer", this.onanswer);
-    this.undo = button("Reset inputs", ["Reset inputs"], () => this.request({ reset: true }, ""), { title: "Run again with the inputs as they were at first" });
+    this.undo = button("Reset inputs", ["Reset inputs"], () => this.request({ reset: true }, ""), { class: "agl-reset", title: "Run again with the inputs as they were at first" });
     this.oninputs = () => {
       const inputs = this.model.get("_inputs") ?? [];
       this.inputs = new Map(inputs.filter(({ t }) => t >= 0).map((input) => [input.t, input])); // the others have no row

@@ -16,6 +16,7 @@ const STRIP = 22; // the width of a heat strip on a line of text, as in frames.p
 const SIZES = 8; // steps of the scale of magnitudes, as in frames.py
 const READABLE = 0.45; // a scale at which names can still be read
 const CLEAR = 0.6; // and at which they are where the whole cannot be seen at once
+const MARGIN = 46; // around what the camera follows
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 /** How the line of a gradient of this magnitude is drawn: the larger, the wider and the deeper; nan and inf are marked. */
@@ -468,31 +469,35 @@ export class Graph {
     return [x, y + down / scale, scale];
   }
 
-  /** The rectangle of what an open question is about, else of what the step is about. */
+  /** The rectangle of what an open question is about, else of what the step is about; before the first step, of where the graph begins. */
   about() {
-    const unit = this.film.nodes[this.stage.quiz?.about]?.unit ?? -1;
-    return (unit >= 0 && this.rects.get(this.scene.seen(unit))) || this.subject();
+    const unit = this.film.nodes[this.stage.quiz?.about]?.unit ?? -1, begins = !this.stage.k && this.film.units.length;
+    return (unit >= 0 && this.rects.get(this.scene.seen(unit))) || this.subject() || (begins ? this.rects.get(this.scene.seen(0)) : undefined);
   }
 
   look() {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
     if (this.mode === "fit" && (scale >= READABLE || this.all)) return [w / 2, hh / 2, scale];
     if (this.mode === "fit") { // at least its width or its height, if names can be read then
-      const [x, y, uw, uh] = this.about() ?? [w / 2, hh / 2, 0, 0];
+      const rect = this.about() ?? [w / 2, hh / 2, 0, 0];
       const part = clamp(Math.max(fitScale([w, 0], this.pane), fitScale([0, hh], this.pane)), READABLE, CLEAR), [wide, tall] = this.pane.map((v) => v / part);
-      return [centre(x + uw / 2, w, wide), centre(y + uh / 2, hh, tall), part];
+      return [this.towards(rect, 0, w, wide), this.towards(rect, 1, hh, tall), part];
     }
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
-    // Before the first step: where it will be.
-    const unit = this.about() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined);
-    const { x: atX, y: atY } = this.camera;
+    const unit = this.about(), { x: atX, y: atY } = this.camera;
     if (!unit) return [atX, atY, big];
-    const [x, y, uw, uh] = unit, margin = 46;
+    const [x, y, uw, uh] = unit;
     const inside = !this.fresh && big === this.camera.scale &&
-      x - margin > atX - view[0] / 2 && x + uw + margin < atX + view[0] / 2 &&
-      y - margin > atY - view[1] / 2 && y + uh + margin < atY + view[1] / 2;
-    const [cx, cy] = inside ? [atX, atY] : [centre(x + uw / 2, w, view[0]), centre(y + uh / 2, hh, view[1])];
+      x - MARGIN > atX - view[0] / 2 && x + uw + MARGIN < atX + view[0] / 2 &&
+      y - MARGIN > atY - view[1] / 2 && y + uh + MARGIN < atY + view[1] / 2;
+    const [cx, cy] = inside ? [atX, atY] : [this.towards(unit, 0, w, view[0]), this.towards(unit, 1, hh, view[1])];
     return [cx, cy, big];
+  }
+
+  /** Where the camera shows a rectangle on one axis: in the middle; before the first step as near to the graph's left and upper end as it can. */
+  towards(rect, axis, length, view) {
+    const at = rect[axis], size = rect[axis + 2];
+    return centre(this.stage.k ? at + size / 2 : at + size + MARGIN - view / 2, length, view);
   }
 
   /** Whether so much is on the camera's way to its target that drawing it would take longer than a frame. */

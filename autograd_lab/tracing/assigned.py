@@ -56,7 +56,7 @@ class Assigned:
         if not (whole or parts):
             return
         scope = ChainMap(frame.f_locals, frame.f_globals)
-        if whole:
+        if whole and (whole in scope or len(made) != 1):  # a name that was deleted was this one's until then
             bound = scope.get(whole)
             if not (len(made) == 1 and made[0] is bound):  # else the builder has given it the name
                 kept = next((t for t in made if t is bound), None)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from copy import copy
 
+from .called import called_in, numbered
 from .rules import (
     CONVERSIONS,
     OF_MODULES,
@@ -53,8 +54,11 @@ def fill(phrase: Phrase) -> str:
 class Narrator:
     """The sentences of one trace; makes the names once."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, called: list[str] | None = None) -> None:
         self.trace = trace
+        self.called = called = (
+            called_in(trace) if called is None else called
+        )  # by the program, each tensor apart
         total = Counter(node["name"] for node in trace.nodes)
         seen: Counter[str] = Counter()
         self.nodes: list[str] = []
@@ -63,7 +67,7 @@ class Narrator:
             seen[name] += 1
             owner = node.get("tensor")
             if node["kind"] == "accumulate":
-                named = owner is not None and trace.tensors[owner]["name"]
+                named = owner is not None and called[owner]
                 name = f"AccumulateGrad of {named}" if named else f"AccumulateGrad #{seen[name]}"
             elif total[name] > 1:
                 name = f"{name} #{seen[name]}"
@@ -90,13 +94,13 @@ class Narrator:
                 and trace.tensors[event["from"]]["name"]
                 and event.get("how", "detach") in _CUT_OFF
             ):
-                name = trace.tensors[event["from"]]["name"] + _CUT_OFF[event.get("how", "detach")]
+                name = called[event["from"]] + _CUT_OFF[event.get("how", "detach")]
                 detached.setdefault(event["t"], name)
         for n, node in enumerate(trace.nodes):
             for t in node["outputs"]:
                 makers.setdefault(t, self.nodes[n])
         self.tensors = [
-            tensor["name"]
+            called[t]
             or detached.get(t)
             or (f"the result of {makers[t]}" if t in makers else _nameless(tensor))
             for t, tensor in enumerate(trace.tensors)
@@ -195,7 +199,7 @@ class Narrator:
 
     def _leaf(self, e: Record) -> Phrase:
         tensor = self.trace.tensors[e["t"]]
-        name, value = tensor["name"], self.described(tensor["value"])
+        name, value = self.called[e["t"]], self._tensor_value(e["t"])
         if e["t"] in self.being_saved:
             text = "{0} has just computed {1}. A hook on saved values gets it before the node {2} is made."
             if self.being_saved[e["t"]]:
@@ -207,6 +211,11 @@ class Narrator:
             return (text, self._first(e["t"]), value)
         if tensor["requires_grad"]:
             who = "This" if self.tensors[e["t"]] in _NAMELESS else self._first(e["t"])
+            if name != tensor["name"]:
+                text = (
+                    "{0} is a leaf tensor that requires a gradient, {2} tensors called {3}. Its value: {1}."
+                )
+                return (text, who, value, self._which(e["t"]), tensor["name"])
             return ("{0} is a leaf tensor that requires a gradient. Its value: {1}.", who, value)
         if (name and not is_number(tensor)) or (not name and tensor.get("part")):
             name = name or self._first(e["t"])
@@ -229,7 +238,7 @@ class Narrator:
             return (text, self._all_made(e["t"][:3]), name, module[0].upper() + module[1:])
         made = self._all_made(e["t"][:3])
         saved = e.get("saved") or node.get("saved") or []
-        names = _list([self._saved(e["n"], item) for item in saved])
+        names = _list(list(dict.fromkeys(self._saved(e["n"], item) for item in saved)))
         if node.get("compiled"):
             lines = _count(len(node["compiled"]["forward"]), "line")
             kept = f"keeps {names}" if saved else "keeps nothing"
@@ -384,7 +393,7 @@ class Narrator:
             return (text, e["inside"], self._name(e["from"]))
         if e.get("how") == "data":
             data, source = self._of("data", e["from"]), self._name(e["from"])
-            text, name = "{0} hands out the numbers of {1}", self.trace.tensors[e["t"]]["name"]
+            text, name = "{0} hands out the numbers of {1}", self.called[e["t"]]
             text += (" as {2}" if name else "") + ", without history and behind the engine's back."
             return (text, data, source, name)
         if e.get("how") in ("Parameter", "deepcopy"):
@@ -397,9 +406,6 @@ class Narrator:
         if e.get("inside") and not self.trace.tensors[e["t"]]["name"]:
             text = "{0} detaches {1} for its work: same numbers, no history."
             return (text, e["inside"], self._name(e["from"]))
-        if name == source and self.trace.tensors[e["t"]]["name"]:
-            text = "{0} is now what {0} was, detached: same numbers, no history, so no gradient passes here."
-            return (text, name)
         if name.endswith(".detach()"):
             return (
                 "{0} is detached: the result has the same numbers, no history, so no gradient passes here.",
@@ -549,13 +555,18 @@ class Narrator:
             text = "{0} passes the incoming {1} on unchanged to {2}."
             if not simple:
                 text = "{0} passes its incoming gradient on unchanged to {2}: {1}."
-            return (text, name, incoming, _list(targets))
+            return (text, name, incoming, _list(_counted(targets)))
         if node["op"] == "mul" and all(term.numbers for term in sent):
             factors = [self._other(e["n"], term) for term in sent]
             if all(factors):
                 parts = zip(factors, values, targets, strict=True)
                 steps = [f"by its saved {factor} and sends {value} to {to}" for factor, value, to in parts]
-                return ("{0} multiplies the incoming {1} {2}.", name, incoming, ", and ".join(steps))
+                return (
+                    "{0} multiplies the incoming {1} {2}.",
+                    name,
+                    incoming,
+                    ", and ".join(_counted(steps)),
+                )
         steps = []
         for term, value, target, unchanged in zip(sent, values, targets, same, strict=True):
             if unchanged:
@@ -568,6 +579,7 @@ class Narrator:
                 steps.append(f"{target} gets {value}")
             else:
                 steps.append(f"{target} gets {term.rule}: {value}")
+        steps = _counted(steps)
         if node.get("compiled"):
             lines = _count(len(node["compiled"].get("backward", ())), "line")
             text = "{0} runs its compiled backward, {3} of NumPy, on the incoming {4} = {1}: {2}."
@@ -744,14 +756,30 @@ class Narrator:
             f"the module {path} ({kind})" if path else f"the module {kind}" if kind else "a module with hooks"
         )
 
-    def _made(self, t: int) -> str:
-        name = self.trace.tensors[t]["name"]
-        return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
+    def _made(self, t: int, nr: str = "the result") -> str:
+        name, value = self.called[t], self._tensor_value(t)
+        return f"{name} = {value}" if name else f"{nr} is {value}"
 
     def _all_made(self, made: list[int]) -> str:
         if len(made) > 1 and not any(self.trace.tensors[t]["name"] for t in made):
             return f"the results are {_list([self._tensor_value(t) for t in made])}"
-        return _list([self._made(t) for t in made])
+        if len(made) > 1:
+            return _list([self._made(t, f"result {i}") for i, t in enumerate(made, 1)])
+        text = _list([self._made(t) for t in made])
+        own = self.trace.tensors[made[0]]["name"] if made else ""
+        # Said once, or a loop's h would be introduced in each turn.
+        return (
+            f"{text}, the second tensor called {own}"
+            if own and self.called[made[0]] == numbered(own, 2)
+            else text
+        )
+
+    def _which(self, t: int) -> str:
+        """Which of the tensors of one name this is: "the first of 3"."""
+        own = self.trace.tensors[t]["name"]
+        alike = [a for a, tensor in enumerate(self.trace.tensors) if tensor["name"] == own]
+        nr = alike.index(t)
+        return f"{('the first', 'the second', 'the third')[nr] if nr < 3 else 'one'} of {len(alike)}"
 
     def reason(self, e: Record) -> str:
         """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
@@ -775,8 +803,8 @@ class Narrator:
         """What a learner calls a saved value: by the variable, or by the node that made it; the names in a rule are not theirs."""
         if t is None:
             return name
-        if self.trace.tensors[t]["name"]:
-            return str(self.trace.tensors[t]["name"])
+        if self.called[t]:
+            return self.called[t]
         if name == "result" or (t in node["outputs"] and node["kind"] == "op"):
             return f"its {name}"
         own = node["kind"] != "op" or node.get(
@@ -795,7 +823,7 @@ class Narrator:
             return str(name)
         tensor, shown = self.trace.tensors[t], self.saved_name(node, name, t)
         if is_number(tensor):
-            return str(tensor["name"] or name)
+            return self.called[t] or str(name)
         v = self.value_at(t, version[0] if version else 0, n)
         value = None if v is None else self.trace.values[v]
         return (
@@ -808,8 +836,10 @@ class Narrator:
         """The receiver of operand i's gradient, under the user's name."""
         ins = operands(node)
         t = ins[term.operand] if term.operand < len(ins) else None
-        if t is not None and self.trace.tensors[t]["name"]:
-            return str(self.trace.tensors[t]["name"])
+        if t is not None and self.called[t]:
+            edge = (node["edges"][term.operand] if term.operand < len(node["edges"]) else None) or (None, 0)
+            older = edge[0] is not None and self._made_by[t] > 1 and self.trace.tensors[t]["node"] != edge[0]
+            return f"{self.called[t]} (as {self.nodes[edge[0]]} made it)" if older else self.called[t]
         if term.operand < len(node["edges"]) and node["edges"][term.operand]:
             return self.nodes[node["edges"][term.operand][0]]
         return term.to
@@ -821,7 +851,7 @@ class Narrator:
             return ""
         t = inputs[1 - term.operand]
         tensor, value = self.trace.tensors[t], self.described(names_of(self.trace).read(n, t))
-        return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
+        return f"{self.called[t]} = {value}" if self.called[t] and not is_number(tensor) else value
 
 
 def _being_saved(trace: Trace, made: dict[int | None, int]) -> Iterator[tuple[int, bool]]:
@@ -884,6 +914,12 @@ def _list(items: list[str], most: int = 6) -> str:
     if len(items) > most:
         items = [*items[:most], f"{len(items) - most} more"]
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else "nothing"
+
+
+def _counted(items: list[str]) -> list[str]:
+    """Items of which equal ones are said once: x * x sends the same to x twice."""
+    times = ("", " (twice)", *(f" ({n} times)" for n in range(3, len(items) + 1)))
+    return [item + times[n - 1] for item, n in Counter(items).items()]
 
 
 def _count(n: int, word: str) -> str:

@@ -180,7 +180,7 @@ class _Asker:
             listed.append(rules.number(params["exponent"]))
         operands = " and ".join(listed)
         runs = f"Next, {op} runs on {operands}." if operands else f"Next, {op} runs."
-        name = tensor["name"] or "the result"
+        name = self.narrator.called[t] or "the result"
         small = value is not None and 0 < value.size <= MOST_NUMBERS
         if small:
             assert value is not None
@@ -193,7 +193,7 @@ class _Asker:
             shapes = _Wrong(right)
             for i in inputs:
                 shape = list(self.trace.tensors[i]["shape"])
-                label = self.trace.tensors[i]["name"] or "that operand"
+                label = self.narrator.called[i] or "that operand"
                 shapes.add(
                     "operand-shape",
                     shape,
@@ -629,7 +629,7 @@ class _Asker:
             tensor = self.trace.tensors[t]
             if not tensor["leaf"] or t in reached or seen[t].grad is not None:
                 continue
-            name, wrong = tensor["name"], _Wrong(None)
+            name, wrong = self.narrator.called[t], _Wrong(None)
             why = f"No path leads from the result back to {name}, so nothing arrived and {name}.grad stays None."
             wrong.add("zero-for-none", 0, f"Zero would be a message that says 0. {why}")
             if tensor["shape"]:
@@ -644,7 +644,7 @@ class _Asker:
         arrived = self._arrived()
         for t in inner[:1]:
             tensor, wrong = self.trace.tensors[t], _Wrong(None)
-            name = tensor["name"]
+            name = self.narrator.called[t]
             why = f"{name} is not a leaf: its gradient passed through and was not kept. {name}.retain_grad() would keep it."
             g = arrived.get(tensor["node"]) or [None]
             nr = tensor.get("output_nr") or 0
@@ -805,12 +805,12 @@ class _Asker:
         return [v for v in found if v is not None and v.shape == value.shape and not np.array_equal(v, value)]
 
     def _label(self, t: int) -> str:
-        return str(self.trace.tensors[t]["name"] or self.narrator.tensors[t])
+        return self.narrator.tensors[t]
 
     def _operand(self, t: int) -> str:
         """An operand in a question: "a = 2", "3", "w (3x5)"."""
         tensor = self.trace.tensors[t]
-        name, value = tensor["name"], self._now(t)
+        name, value = self.narrator.called[t], self._now(t)
         if value is not None and value.size <= MOST_NUMBERS:
             return f"{name} = {_show(value)}" if name and not rules.is_number(tensor) else _show(value)
         shape = _shape(tensor["shape"])

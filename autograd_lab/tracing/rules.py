@@ -24,12 +24,13 @@ import numpy as np
 
 from ..torchlike.ops.rule import RULES
 from . import formulas
+from .called import called_in, numbered, reads_as_number
+from .called import is_number as is_number
 from .formulas import Formula
 from .formulas import number as number
 from .trace import Record, Trace
 
 _POSITIONS = "abcdef"  # the texts' letters for operands
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # not part of any Python name
 _NO_CODE = re.compile(r"""(["']).*?\1|#.*""")
 _WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as in JSON
 _REDUCTIONS = ("none", "mean", "sum")  # of a loss, by PyTorch's numbers
@@ -104,7 +105,7 @@ class Names(_Kept):
             ):  # g0, g1, ... belong to several results
                 self.gradient = g
                 break
-        self.tensors = [tensor["name"] for tensor in trace.tensors]
+        self.tensors = called_in(trace)
         self._written = {event["t"] for event in trace.events if event["k"] == "inplace"}
         makers: dict[int, str] = {}
         total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
@@ -528,9 +529,7 @@ class _Shown(_Kept):
         own = {}
         for i, (thing, label) in enumerate(zip(things, labels, strict=True)):
             again = labels.count(label) > 1 and not is_literal(label)
-            own[thing] = (
-                f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if again else label
-            )
+            own[thing] = numbered(label, labels[:i].count(label) + 1) if again else label
         names = {
             letter: own.get((t, after and self._is_result(letter)), called.tensors[t])
             for letter, t in self.tensors.items()
@@ -794,7 +793,9 @@ def describe(value: Record | None) -> str:
         low, high = min(finite, default=None), max(finite, default=None)
     else:
         low, high = _float(value.get("min")), _float(value.get("max"))
-    size = "x".join(map(str, shape)) + " values"
+    size = "1 value" if math.prod(shape) == 1 else "x".join(map(str, shape)) + " values"
+    if value.get("unwritten"):
+        return f"{size}, not written yet"
     if low is not None and high is not None:
         size += f", all {number(low)}" if low == high else f" from {number(low)} to {number(high)}"
     return f"{size}, {wild} of them nan or inf" if wild else size
@@ -802,24 +803,7 @@ def describe(value: Record | None) -> str:
 
 def is_literal(label: str) -> bool:
     """Whether a label is made of numbers: equal ones mean the same then, and need not be told apart."""
-    return label.startswith("[") or _reads_as_number(label)
-
-
-def is_number(tensor: Record) -> bool:
-    """Whether a tensor is a number the user wrote: in `2 * x` the recorder calls one operand "2".
-
-    A parameter may be called "0" or "0.weight" as well, after its place in a module.
-    """
-    return not (tensor["requires_grad"] or tensor["shape"]) and _reads_as_number(tensor["name"])
-
-
-@lru_cache(4096)
-def _reads_as_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
+    return label.startswith("[") or reads_as_number(label)
 
 
 def _scalar_at(trace: Trace, v: int | None) -> float | None:

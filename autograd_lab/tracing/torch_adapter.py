@@ -34,6 +34,7 @@ from typing import Any
 
 try:
     import torch
+    from torch.multiprocessing.reductions import StorageWeakRef
     from torch.optim.optimizer import register_optimizer_step_post_hook
     from torch.overrides import TorchFunctionMode
     from torch.utils import checkpoint as checkpoints
@@ -48,6 +49,7 @@ except ImportError as error:
 
 from ..torchlike.autograd import collector
 from ..torchlike.autograd.variable import Variable
+from ..torchlike.ops.rule import RULES
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
 from .hooked import Polled
@@ -71,9 +73,11 @@ from .torch_builder import (
     is_accumulator,
     is_function,
     is_wrapped,
+    node_name,
     rows_of,
     saved_names,
     version_of,
+    without_numbers,
 )
 from .torch_pass import TorchPass, aside
 from .trace import Trace
@@ -82,6 +86,7 @@ _OURS = (
     *[f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1])],
     *PASSED_THROUGH,
 )
+_EMPTY = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
 _FACTORIES = re.compile(r".*_like$|new_.*|lift_fresh.*|scalar_tensor|_local_scalar_dense|set_|resize_")
 _STEP = torch.optim.Optimizer.profile_hook_step(lambda: None).__code__  # what runs the step of any optimizer
 _FUNCTION_FILE = str(Path(torch.__file__).parent / "autograd" / "function.py")
@@ -321,6 +326,7 @@ class TorchRecorder(Recorder):
         self.kept: list[Any] = []  # nodes, kept alive: Python could reuse their ids
         self.grad = True
         self.recorded = True  # whether grad mode is on in the program
+        self.unwritten: dict[int, Any] = {}  # address of memory that empty() took -> a weak reference to it
         self.histories: dict[
             int, tuple[int, Any]
         ] = {}  # id of a view -> (the version at which its `grad_fn` was seen, that `grad_fn`)
@@ -357,7 +363,7 @@ class TorchRecorder(Recorder):
             self.notes, self.answers = self.answers + self.notes, []
         found = super().lists()
         self.kept, self.known, self.last, self.candidates = [], {}, (), []
-        self.histories, self.unsure = {}, []
+        self.histories, self.unsure, self.unwritten = {}, [], {}
         return found
 
     def finish(self, error, frame) -> None:
@@ -474,19 +480,30 @@ class TorchRecorder(Recorder):
             for t in tensors:  # more than what its schema says: batch norm updates its statistics
                 self.shared_memory.written(t, _place(user))
         factory = _FACTORIES.fullmatch(op) is not None
+        if op in _EMPTY:
+            for t in filter(_is_ordinary, results):
+                self.unwritten[t.untyped_storage()._cdata] = StorageWeakRef(t.untyped_storage())
+        elif self.unwritten:
+            for t, *_ in old:
+                self._is_written(t)
         # There must be no other reference to the result of a factory: PyTorch would then copy it.
         self.last = (frame, frame.f_lasti, [] if factory or op == "detach" else results)
         if factory or not results or not tensors:
             return
-        copies = [encode_tensor(t) for t in results]
+        copies = [self._encode(t) for t in results]
         user_place = _place(user)
+        said = op
+        if op.startswith("_foreach_") and library_function(frame, lambda file: file.startswith(_OURS)):
+            said = (self.by if old else "") or op.removeprefix(
+                "_foreach_"
+            )  # the program called none of these
         if user is not self.frame:
             self._moved(user)
         before_call, self.call = self.call, _user_call(frame)[1]
         through = self.frames.get(id(self.call), (None, -1))[1]
         same_call = self.call is not None and self.call is before_call
         if old:
-            self.pending = ("written", op, user_place, operands, old, copies)
+            self.pending = ("written", op, user_place, operands, old, copies, said)
         else:
             for t in results:
                 self.met[id(t)] = t
@@ -499,7 +516,7 @@ class TorchRecorder(Recorder):
             returned = frame.f_code is _FUNCTION_MODE and _is_apply(frame.f_back)
             self.pending = (
                 "operation",
-                op,
+                said,
                 user_place,
                 operands,
                 results,
@@ -563,14 +580,14 @@ class TorchRecorder(Recorder):
             "operation", op, operands, results, copies, node, saved, None, place, off, same_call, through,
         ))  # fmt: skip
 
-    def _settle_written(self, op, place, operands, before, copies) -> None:
+    def _settle_written(self, op, place, operands, before, copies, said) -> None:
         if op == "detach_":
             return  # nothing was written
         self._count(op, [t for t, *_ in before], [version for *_, version in before])
         for (t, owner, recorded, old, _), copy in zip(before, copies, strict=False):
             if owner is not None:  # for a view or alias of its `.grad` the whole gradient is noted
                 now = copy if id(t) in self.grads else encode_tensor(gradient_of(owner))
-                self.notes.append(("grad_set", owner, now, self.by or op, place))
+                self.notes.append(("grad_set", owner, now, self.by or said, place))
                 if id(t) not in self.met:
                     continue  # it is known only as the `.grad` of a tensor
             fn = t.grad_fn if recorded else old
@@ -584,7 +601,7 @@ class TorchRecorder(Recorder):
                 node is not None and t._base is not None
             ):  # its base now has CopySlices, and it a node made afterwards
                 self.notes.append(
-                    ("written_through_view", [t, *rest], copy, version, fn, op, place, _small_base(t))
+                    ("written_through_view", [t, *rest], copy, version, fn, said, place, _small_base(t))
                 )
                 continue
             if self.inside is not None:
@@ -594,7 +611,7 @@ class TorchRecorder(Recorder):
                 saved = self._saved(node, operands, [t])
                 self._ask(node, operands, [t])
             self.notes.append((
-                "written", op, [t, *rest], t, copy, version, node, saved, None, fn, op, place, _small_base(t),
+                "written", said, [t, *rest], t, copy, version, node, saved, None, fn, said, place, _small_base(t),
             ))  # fmt: skip
 
     # Asking a view for its `grad_fn` may rebuild it, or raise: after a write into its memory, and depending on the grad mode.
@@ -976,7 +993,7 @@ class TorchRecorder(Recorder):
             if fn is None and t.requires_grad and t._is_view():
                 self.unsure.append((len(self.notes), t))
             self.notes.append((
-                "met", t, encode_tensor(t), name, fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
+                "met", t, self._encode(t), name, fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip
             self.hooks.seen(t, t._backward_hooks, t._post_accumulate_grad_hooks)  # from before
             self.met[id(t)] = t
@@ -985,6 +1002,16 @@ class TorchRecorder(Recorder):
             ):  # from_numpy() made it, or numpy() was called
                 self.shared(t)
 
+    def _encode(self, t) -> Any:
+        """The numbers of a tensor, unless nobody has written them yet: what empty() finds in its memory differs from run to run."""
+        if self.unwritten and _is_ordinary(t) and t.untyped_storage()._cdata in self.unwritten:
+            return without_numbers(t) | {"unwritten": True}
+        return encode_tensor(t)
+
+    def _is_written(self, t) -> None:
+        if _is_ordinary(t):
+            self.unwritten.pop(t.untyped_storage()._cdata, None)
+
     # -- memory that NumPy shares -----------------------------------------------------------------------
 
     def shared(self, t) -> None:
@@ -992,6 +1019,7 @@ class TorchRecorder(Recorder):
         if not _is_ordinary(t) or not t.numel():
             return
         with self.quietly("memory that NumPy shares"):
+            self._is_written(t)  # perhaps, and nobody will tell
             frame = _user_frame(sys._getframe(1))
             if self.memory:
                 self._look((t,), frame)
@@ -1038,6 +1066,7 @@ class TorchRecorder(Recorder):
         found: list[tuple[str, Any, int]] = []
         if is_function(node):
             return self._saved_by_user(node, results)
+        inputs = getattr(RULES.get(node_name(node)), "inputs", ())
         for name in saved_names(node):
             raw = getattr(node, "_raw_saved_" + name, None)
             for one in raw if isinstance(raw, (tuple, list)) else (raw,):
@@ -1050,7 +1079,12 @@ class TorchRecorder(Recorder):
                 ]
                 numbers = [i for i, t in enumerate(operands) if not isinstance(t, torch.Tensor)]
                 if same:
-                    found.append((name, same[0], version_of(same[0])))
+                    place = inputs.index(name) if name in inputs else len(operands)
+                    own = (
+                        operands[place] if place < len(operands) else None
+                    )  # y and y.detach() share their memory
+                    own = next((t for t in same if t is own), same[0])
+                    found.append((name, own, version_of(own)))
                 elif numbers and not one.data.dim():
                     found.append((name, numbers[0], 0))
         return found

@@ -281,7 +281,9 @@ def count_results(node, results) -> int:
     if rule is not None:
         return len(results) - getattr(rule, "extras", 0) if len(results) > 1 else 1
     saved = {name for name in saved_names(node) if re.fullmatch(r"result[1-9]", name)}
-    return len(results) - len(saved) if len(results) > len(saved) else len(results)
+    users = len(results) - len(saved) if len(results) > len(saved) else len(results)
+    # What an LSTM saves of its results is also handed out: those have a history.
+    return max(users, *(i for i, t in enumerate(results, 1) if t.grad_fn is node), 1)
 
 
 def is_wrapped(t) -> bool:
@@ -312,12 +314,18 @@ def gradient_of(t) -> Any:
     return t.grad if t.retains_grad or (t.requires_grad and t.is_leaf) or not t.requires_grad else None
 
 
+def without_numbers(t) -> Record:
+    """What the trace keeps of a tensor whose numbers are not to be read."""
+    none = dict.fromkeys(("min", "max", "mean", "norm"))
+    return {"shape": shape_of(t), "dtype": dtype_name(t), "corner": [], **none, "nan": 0, "inf": 0}
+
+
 def encode_tensor(t) -> Record | None:
     """What the trace keeps of a tensor's numbers; if it has none, or too many, only its shape and dtype."""
     if t is None:
         return None
     if not has_numbers(t) or (t.layout is not torch.strided and t.numel() > MOST_FILLED):
-        return {"shape": shape_of(t), "dtype": dtype_name(t), "corner": [], "min": None, "max": None, "mean": None, "norm": None, "nan": 0, "inf": 0}  # fmt: skip
+        return without_numbers(t)
     data = t.detach()
     if (
         data.dtype in _AS_LISTS

@@ -213,7 +213,7 @@ def align(a: Trace, b: Trace, labels: tuple[str, str]) -> tuple[list[tuple[int, 
                 texts = [side.outcome(k) for side, k in zip(sides, pairs[start + n], strict=True)]
                 if texts[0] != texts[1]:
                     what = sides[0].what(i1 + n + 1)
-                    text = f"{what}: {texts[0]} in {labels[0]}, {texts[1]} in {labels[1]}."
+                    text = f'{what}: {texts[0]} in "{labels[0]}", {texts[1]} in "{labels[1]}".'
                     found.append(Difference("value", start + n, *pairs[start + n], text))
             continue
         passed = [e["k"] for side, low, high in ((a, i1, i2), (b, j1, j2)) for e in side.events[low:high]]
@@ -221,7 +221,7 @@ def align(a: Trace, b: Trace, labels: tuple[str, str]) -> tuple[list[tuple[int, 
             continue  # whether saved values are kept does not change what is computed
         kind = {"delete": "only a", "insert": "only b", "replace": "other"}[tag]
         told = [
-            f"{labels[s]}: {sides[s].say(sides[s].first(low, high))}{f' And {high - low - 1} more.' if high - low > 1 else ''}"
+            f'"{labels[s]}": {sides[s].say(sides[s].first(low, high))}{f" And {high - low - 1} more." if high - low > 1 else ""}'
             for s, low, high in ((0, i1, i2), (1, j1, j2))
             if high > low
         ]
@@ -260,7 +260,7 @@ def _ends(
     for name in dict.fromkeys([*grads[0], *grads[1]]):
         texts = [one.get(name, "not there") for one in grads]
         if texts[0] != texts[1]:
-            text = f"{name}.grad in the end: {texts[0]} in {labels[0]}, {texts[1]} in {labels[1]}."
+            text = f'{name}.grad in the end: {texts[0]} in "{labels[0]}", {texts[1]} in "{labels[1]}".'
             found.append(Difference("result", len(pairs) - 1, *pairs[-1], text))
     return found
 

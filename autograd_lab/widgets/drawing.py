@@ -137,8 +137,11 @@ def _folded(trace: Trace) -> Trace:
     around = min(
         [len(outer.split(".")) if outer else 0, *(len(path) - 1 for path in paths)]
     )  # a box around everything would be all of the picture
-    size = max(len(trace.nodes) // PARTS, 1)
-    last = ""
+    inside = [
+        node["kind"] != "accumulate" for node in trace.nodes[:-1]
+    ]  # the root stands by itself, and leaves do
+    size = max(sum(inside) // PARTS, 1)
+    last, place = "", 0
     nodes = []
     for n, (node, module) in enumerate(zip(trace.nodes, modules, strict=True)):
         if named:  # what has no parameters belongs to the module around what it works on
@@ -148,10 +151,11 @@ def _folded(trace: Trace) -> Trace:
             pieces = module.split(".") if module else []
             scope = SEPARATOR.join(".".join(pieces[: i + 1]) for i in range(around, len(pieces)))
         else:
-            first = n // size * size
-            scope = f"nodes {first + 1} to {min(first + size, len(trace.nodes))}"
-        outside = node["kind"] == "accumulate" or n == len(trace.nodes) - 1  # the root stands by itself
-        nodes.append(node if outside else {**node, "scope": scope})
+            first = place // size * size
+            scope = f"nodes {first + 1} to {min(first + size, sum(inside))}"
+        within = n < len(inside) and inside[n]
+        place += within
+        nodes.append({**node, "scope": scope} if within else node)
     return Trace(trace.title, trace.sources, trace.values, trace.tensors, nodes, trace.events)
 
 

@@ -706,7 +706,7 @@ class Film:
         """The tensors with their names, and which are leaves."""
         rows = []
         for t, tensor in enumerate(self.trace.tensors):
-            label = tensor["name"] or self.narrator.tensors[t]
+            label = self.narrator.called[t] or self.narrator.tensors[t]
             rows.append({
                 "name": self._shown(t),
                 "label": label,
@@ -731,7 +731,7 @@ class Film:
     def _shown(self, t: int) -> str:
         """The name in the box: none for a number, whose value suffices."""
         tensor = self.trace.tensors[t]
-        return "" if rules.is_number(tensor) else str(tensor["name"])
+        return "" if rules.is_number(tensor) else self.narrator.called[t]
 
     def _nodes(self) -> Record:
         rows = []

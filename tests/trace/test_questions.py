@@ -228,7 +228,7 @@ def test_an_old_value_of_a_name():
         h = h + 1
         (h * 10).backward()
 
-    q = find(record(program, leaf(3.0)), "Next, mul runs on h = 7")
+    q = find(record(program, leaf(3.0)), "Next, mul runs on h₂ = 7")
     assert verdict(q, "60") == "old-value"
 
 

@@ -101,7 +101,7 @@ def test_a_variable_that_is_detached_from_itself():
         return h
 
     assert told(program, "detach") == [
-        "h is now what h was, detached: same numbers, no history, so no gradient passes here."
+        "h₃ is detached from h₂: same numbers, no history, so no gradient passes here."
     ]
 
 

@@ -68,9 +68,9 @@ def test_the_same_twice():
 def test_the_engine_and_a_wrong_order(order, grad):
     comparison = lab.compare(recorded(diamond), wrong(order), labels=("right", "wrong"))
     kinds, texts = check(comparison)
-    assert texts[0] == f"a.grad in the end: 96 in right, {grad} in wrong."
+    assert texts[0] == f'a.grad in the end: 96 in "right", {grad} in "wrong".'
     assert any(
-        "MulBackward0 #1 will run with 1 of its 2 messages" in t and t.startswith("Only in wrong")
+        "MulBackward0 #1 will run with 1 of its 2 messages" in t and t.startswith('Only in "wrong"')
         for t in texts
     )
     assert any("this message is lost" in t for t in texts)
@@ -90,7 +90,7 @@ def test_path_recursion_is_right_in_the_end():
 def test_with_and_without_history(other, words):
     comparison = lab.compare(recorded(diamond), recorded(other), labels=("without", "with"))
     _, texts = check(comparison)
-    assert texts[0] == "a.grad in the end: 96 in without, 48 in with."
+    assert texts[0] == 'a.grad in the end: 96 in "without", 48 in "with".'
     assert any(words in t for t in texts)
 
 
@@ -112,8 +112,8 @@ def test_another_number_in_the_same_place():
     comparison = lab.compare(recorded(lambda a: a * 3), recorded(lambda a: a * 4))
     kinds, texts = check(comparison)
     assert "value" in kinds
-    assert "a.grad in the end: 3 in trace a, 4 in trace b." in texts
-    assert any(t == "a.grad: 3 in trace a, 4 in trace b." for t in texts)
+    assert 'a.grad in the end: 3 in "trace a", 4 in "trace b".' in texts
+    assert any(t == 'a.grad: 3 in "trace a", 4 in "trace b".' for t in texts)
 
 
 def test_nodes_are_told_apart_by_their_place_in_the_program():
@@ -159,7 +159,7 @@ def test_what_is_kept_without_widgets():
 
 def test_steppers_can_be_compared():
     comparison = lab.compare(lab.step(samples.diamond()), lab.step(samples.twice()))
-    assert check(comparison)[1][0] == "a.grad in the end: 96 in trace a, 192 in trace b."
+    assert check(comparison)[1][0] == 'a.grad in the end: 96 in "trace a", 192 in "trace b".'
 
 
 @needs_node

@@ -135,7 +135,10 @@ def test_the_variables_of_the_caller_name_the_leaves_and_the_modules():
     x = torch.ones(4)
     for _ in range(400):
         x = cell(x)
-    assert "nodes 1 to 133" in lab.draw(x).svg  # one module, 400 times, parts nothing
+    shown = re.findall(r">([^<]+)</text>", lab.draw(x).svg)  # one module, 400 times, parts nothing
+    assert "nodes 1 to 133" in shown
+    for first, last, inside in re.findall(r"nodes (\d+) to (\d+)\n(\d+) nodes?", "\n".join(shown)):
+        assert int(last) - int(first) + 1 == int(inside)
 
 
 def test_iterations_are_bundled_by_their_numbers():

@@ -87,6 +87,10 @@ def test_every_rule_becomes_well_formed_mathml_and_loses_nothing(tmp_path):
         ("y = max of a", ["<mo>=</mo>", "<mtext>"]),
         ("2 * err ** 2", ["<msup><mi class=\"agl-var\">err</mi><mn>2</mn></msup>"]),
         ("g * \u0448\u0438\u0440\u0438\u043d\u0430_2 / \u03b8", ["<mi class=\"agl-var\">\u0448\u0438\u0440\u0438\u043d\u0430_2</mi>", "<mi class=\"agl-var\">\u03b8</mi>"]),
+        ("h\u2081\u2082 = tanh(h\u2081)", ["<msub><mi class=\"agl-var\">h</mi><mn>12</mn></msub>"]),
+        ("h\u2082\u2032 = tanh(h\u2082)", ["<msubsup><mi class=\"agl-var\">h</mi><mn>2</mn><mo>\u2032</mo></msubsup>"]),
+        ("0.1 * w\u2081.grad", ["<msub><mi class=\"agl-var\">w</mi><mn>1</mn></msub><mi class=\"agl-var\">.grad</mi>"]),
+        ("g * params[0]\u2082", ["<msub><mrow><mi class=\"agl-var\">params</mi><mo>[</mo><mn>0</mn><mo>]</mo></mrow><mn>2</mn></msub>"]),
         ("<b>", ["&lt;"]),
     ],
 )  # fmt: skip

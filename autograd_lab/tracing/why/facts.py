@@ -57,7 +57,9 @@ class Facts:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.events = trace.events
-        self.words = Narrator(trace)
+        self.words = Narrator(
+            trace, [tensor["name"] for tensor in trace.tensors]
+        )  # which of several: see `name`
         self._called: dict[int, str] = {}
         self.maker: dict[int, int] = {}  # tensor -> the event that made it
         self.node_event: dict[int, int] = {}  # node -> the event that made it

@@ -2,8 +2,9 @@
 // The texts mix arithmetic with words ("g where y > 0"): what does not parse as arithmetic is set as words.
 import { escape } from "./core.js";
 
+const NUMBERED = /^([\u2080-\u2089]+)(\u2032*)((?:\.\p{L}+)*)$/u; // tells tensors of one name apart: see tracing/called.py
 const WORDS = new Set(["of", "or", "to", "and", "over", "the", "with", "if", "else", "where", "by", "only", "for", "in", "from", "along", "is", "as", "at", "so", "not"]);
-const RULE_TOKEN = /\s+|\d+\.?\d*(?:e[+-]?\d+)?|\p{L}[\p{L}\p{Nd}_]*'s|\p{L}[\p{L}\p{M}\p{Nd}]*(?:[_.][\p{L}\p{M}\p{Nd}]+)*_*[\u2080-\u2089]*|_[\p{L}\p{Nd}_]+|#\d+|\*\*|\.\.\.?|:=|<-|[<>!=+]=|./gu;
+const RULE_TOKEN = /\s+|\d+\.?\d*(?:e[+-]?\d+)?|\p{L}[\p{L}\p{Nd}_]*'s|\p{L}[\p{L}\p{M}\p{Nd}]*(?:[_.][\p{L}\p{M}\p{Nd}]+)*_*(?:[\u2080-\u2089]+\u2032*(?:\.\p{L}+)*)?|[\u2080-\u2089]+\u2032*(?:\.\p{L}+)*|_[\p{L}\p{Nd}_]+|#\d+|\*\*|\.\.\.?|:=|<-|[<>!=+]=|./gu;
 const GREEK = { pi: "\u03c0", alpha: "\u03b1", beta: "\u03b2", gamma: "\u03b3", delta: "\u03b4", lambda: "\u03bb", Phi: "\u03a6", phi: "\u03c6" };
 const FUNCTIONS = new Set(["log", "exp", "sqrt", "sin", "cos", "tan", "tanh", "sign", "det", "diag", "max", "min", "mean", "norm", "sigmoid", "skew"]);
 const RELATIONS = { "=": "=", "==": "=", "<": "<", ">": ">", "<=": "\u2264", ">=": "\u2265", "!=": "\u2260", ":=": "\u2254", "<-": "\u2190", "~": "~", "+=": "+=" };
@@ -164,7 +165,7 @@ class RuleParser {
     if (this.take("(")) return mrow(shown, mo("\u2061"), mo("("), this.list(")"), mo(")"));
     if (FUNCTIONS.has(name) && this.starts()) return mrow(shown, mo("\u2061"), this.power());
     while (this.take("[")) shown = mrow(shown, mo("["), this.list("]"), mo("]"));
-    return shown;
+    return NUMBERED.test(this.next ?? "") ? this.numbered(shown, this.tokens[this.i++]) : shown; // params[0]₂
   }
 
   /** What stands between brackets, up to the closing one. */
@@ -179,14 +180,22 @@ class RuleParser {
   }
 
   name(token) {
-    const numbered = token.search(/[\u2080-\u2089]+$/);
-    if (numbered > 0) return xml("msub", this.name(token.slice(0, numbered)), xml("mn", [...token.slice(numbered)].map((c) => c.charCodeAt(0) - 0x2080).join("")));
+    const numbered = token.search(/[\u2080-\u2089]/);
+    if (numbered > 0) return this.numbered(this.name(token.slice(0, numbered)), token.slice(numbered));
     const transposed = token.endsWith(".T") && token.slice(0, -2);
     if (transposed) return xml("msup", this.name(transposed), "<mi mathvariant=\"normal\">T</mi>");
     const [, base, below] = token.match(/^([A-Za-z])_(\w{1,3})$/) ?? [];
     if (base) return xml("msub", this.name(base), isNumber(below) ? xml("mn", below) : variable(below));
     if (GREEK[token] && !this.names.has(token)) return variable(GREEK[token]);
     return FUNCTIONS.has(token) ? xml("mi", escape(token)) : variable(token);
+  }
+
+  /** A name with what tells it from others of the same name, and perhaps an attribute: w₂, h₁′, w₁.grad. */
+  numbered(name, marks) {
+    const [, nr, primes, attribute] = marks.match(NUMBERED);
+    const below = xml("mn", [...nr].map((c) => c.charCodeAt(0) - 0x2080).join(""));
+    const shown = primes ? xml("msubsup", name, below, mo(primes)) : xml("msub", name, below);
+    return attribute ? mrow(shown, variable(attribute)) : shown;
   }
 
   /** An operand of a fraction or a power: it needs no parentheses there. */

@@ -103,7 +103,7 @@ export class Panels {
     this.stage = stage;
     this.film = stage.film;
     this.details = new Details(this.film);
-    this.names = new Set(this.film.tensors.map((tensor) => tensor.name));
+    this.names = new Set(this.film.tensors.flatMap(({ name }) => [name, name.replace(/[\u2080-\u2089].*/, "")]));
     this.zoom = new Zoom();
     this.picked = new Picked(this);
     this.elsewhere = h("div", { class: "agl-elsewhere", hidden: "" });
@@ -279,7 +279,7 @@ export class Panels {
     else if (t >= 0) html = this.tensorText(t);
     else if (k === 0) {
       html = this.head("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "What is in each <code>.grad</code> now: see the leaf table." : ""}</p>`;
+    } else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? this.root.closest(".agl-half") ? "Each leaf's box shows its <code>.grad</code> now." : "What is in each <code>.grad</code> now: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
     if (sum && !what) {
       const [to, old, v, total] = sum, cards = [old, v, total].map((x) => card(film, "", x));

@@ -837,9 +837,10 @@ class Narrator:
         ins = operands(node)
         t = ins[term.operand] if term.operand < len(ins) else None
         if t is not None and self.called[t]:
-            edge = (node["edges"][term.operand] if term.operand < len(node["edges"]) else None) or (None, 0)
-            older = edge[0] is not None and self._made_by[t] > 1 and self.trace.tensors[t]["node"] != edge[0]
-            return f"{self.called[t]} (as {self.nodes[edge[0]]} made it)" if older else self.called[t]
+            edges = [edge for edge in node["edges"][term.operand : term.operand + 1] if edge is not None]
+            if edges and self._made_by[t] > 1 and self.trace.tensors[t]["node"] != edges[0][0]:
+                return f"{self.called[t]} (as {self.nodes[edges[0][0]]} made it)"
+            return self.called[t]
         if term.operand < len(node["edges"]) and node["edges"][term.operand]:
             return self.nodes[node["edges"][term.operand][0]]
         return term.to

@@ -247,7 +247,9 @@ class Builder:
             record = self.tensors[t]
             record.update(node=n, output_nr=nr, name=record["name"] or name)
             # Not the indices of a maximum, or what a Function marked: with several results, `recorded` says which.
-            if record["dtype"].startswith(("float", "bfloat", "complex")) and (recorded is None or recorded[nr]):
+            if record["dtype"].startswith(("float", "bfloat", "complex")) and (
+                recorded is None or recorded[nr]
+            ):
                 record.update(requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
         self._edges(node, n, src)

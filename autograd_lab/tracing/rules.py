@@ -795,7 +795,7 @@ def describe(value: Record | None) -> str:
         low, high = _float(value.get("min")), _float(value.get("max"))
     size = "1 value" if math.prod(shape) == 1 else "x".join(map(str, shape)) + " values"
     if value.get("unwritten"):
-        return f"{size}, not written yet"
+        return f"{size}, not {'all ' if value['unwritten'] == 'part' else ''}written yet"
     if low is not None and high is not None:
         size += f", all {number(low)}" if low == high else f" from {number(low)} to {number(high)}"
     return f"{size}, {wild} of them nan or inf" if wild else size

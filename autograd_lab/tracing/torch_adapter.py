@@ -86,6 +86,7 @@ _OURS = (
     *[f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1])],
     *PASSED_THROUGH,
 )
+_MANY = 1_000_000  # of the elements of larger memory nobody keeps book
 _EMPTY = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
 _FACTORIES = re.compile(r".*_like$|new_.*|lift_fresh.*|scalar_tensor|_local_scalar_dense|set_|resize_")
 _STEP = torch.optim.Optimizer.profile_hook_step(lambda: None).__code__  # what runs the step of any optimizer
@@ -326,7 +327,8 @@ class TorchRecorder(Recorder):
         self.kept: list[Any] = []  # nodes, kept alive: Python could reuse their ids
         self.grad = True
         self.recorded = True  # whether grad mode is on in the program
-        self.unwritten: dict[int, Any] = {}  # address of memory that empty() took -> a weak reference to it
+        # address of memory that empty() took -> a weak reference to it, and which elements were written (None: none of them)
+        self.unwritten: dict[int, tuple[Any, Any]] = {}
         self.histories: dict[
             int, tuple[int, Any]
         ] = {}  # id of a view -> (the version at which its `grad_fn` was seen, that `grad_fn`)
@@ -427,7 +429,7 @@ class TorchRecorder(Recorder):
             self._meet(grad, None)
             self.notes.append((
                 "written", optimizer, [p, *grad], p, encode_tensor(p), version_of(p), None, None, None, p.grad_fn, optimizer,
-                place, _small_base(p),
+                place, self._small_base(p),
             ))  # fmt: skip
 
     def _count(self, op, written, versions) -> None:
@@ -482,7 +484,7 @@ class TorchRecorder(Recorder):
         factory = _FACTORIES.fullmatch(op) is not None
         if op in _EMPTY:
             for t in filter(_is_ordinary, results):
-                self.unwritten[t.untyped_storage()._cdata] = StorageWeakRef(t.untyped_storage())
+                self.unwritten[t.untyped_storage()._cdata] = StorageWeakRef(t.untyped_storage()), None
         elif self.unwritten:
             for t, *_ in old:
                 self._is_written(t)
@@ -601,7 +603,7 @@ class TorchRecorder(Recorder):
                 node is not None and t._base is not None
             ):  # its base now has CopySlices, and it a node made afterwards
                 self.notes.append(
-                    ("written_through_view", [t, *rest], copy, version, fn, said, place, _small_base(t))
+                    ("written_through_view", [t, *rest], copy, version, fn, said, place, self._small_base(t))
                 )
                 continue
             if self.inside is not None:
@@ -611,7 +613,7 @@ class TorchRecorder(Recorder):
                 saved = self._saved(node, operands, [t])
                 self._ask(node, operands, [t])
             self.notes.append((
-                "written", said, [t, *rest], t, copy, version, node, saved, None, fn, said, place, _small_base(t),
+                "written", said, [t, *rest], t, copy, version, node, saved, None, fn, said, place, self._small_base(t),
             ))  # fmt: skip
 
     # Asking a view for its `grad_fn` may rebuild it, or raise: after a write into its memory, and depending on the grad mode.
@@ -1005,12 +1007,32 @@ class TorchRecorder(Recorder):
     def _encode(self, t) -> Any:
         """The numbers of a tensor, unless nobody has written them yet: what empty() finds in its memory differs from run to run."""
         if self.unwritten and _is_ordinary(t) and t.untyped_storage()._cdata in self.unwritten:
-            return without_numbers(t) | {"unwritten": True}
+            _, written = self.unwritten[t.untyped_storage()._cdata]
+            if written is None or not (mine := _in_memory_of(t, written)).any():
+                return without_numbers(t) | {"unwritten": "all"}
+            if not mine.all():
+                return without_numbers(t) | {"unwritten": "part"}
         return encode_tensor(t)
 
+    def _small_base(self, t) -> Any:
+        """The current numbers of the base of `t`, if they are few (see recorder.py)."""
+        base = t._base
+        return None if base is None or base.numel() > SMALL else self._encode(base)
+
     def _is_written(self, t) -> None:
-        if _is_ordinary(t):
-            self.unwritten.pop(t.untyped_storage()._cdata, None)
+        """Somebody wrote into a tensor: into all of the memory that it is in, or into a part."""
+        if not _is_ordinary(t) or t.untyped_storage()._cdata not in self.unwritten:
+            return
+        address, size = t.untyped_storage()._cdata, t.untyped_storage().nbytes() // t.element_size()
+        memory, written = self.unwritten[address]
+        known = written is None or written.numel() == size  # it may be read as another dtype
+        if known and t.numel() < size <= _MANY:
+            written = torch.zeros(size, dtype=torch.bool) if written is None else written
+            _in_memory_of(t, written).fill_(True)
+        if not known or t.numel() >= size or size > _MANY or written.all():
+            del self.unwritten[address]
+        else:
+            self.unwritten[address] = memory, written
 
     # -- memory that NumPy shares -----------------------------------------------------------------------
 
@@ -1019,7 +1041,8 @@ class TorchRecorder(Recorder):
         if not _is_ordinary(t) or not t.numel():
             return
         with self.quietly("memory that NumPy shares"):
-            self._is_written(t)  # perhaps, and nobody will tell
+            if _is_ordinary(t):  # it will be written, and nobody will tell
+                self.unwritten.pop(t.untyped_storage()._cdata, None)
             frame = _user_frame(sys._getframe(1))
             if self.memory:
                 self._look((t,), frame)
@@ -1328,12 +1351,6 @@ def _is_same(t, data) -> bool:
     )
 
 
-def _small_base(t) -> Any:
-    """The current numbers of the base of `t`, if they are few (see recorder.py)."""
-    base = t._base
-    return None if base is None or base.numel() > SMALL else encode_tensor(base)
-
-
 _UNBOUNDED = {"min": -math.inf, "max": math.inf}
 
 
@@ -1392,6 +1409,11 @@ def _copies_list(func, args) -> bool:
 
 def _flat(x) -> list[Any]:
     return [z for y in x for z in _flat(y)] if isinstance(x, (tuple, list)) else [x]
+
+
+def _in_memory_of(t, written) -> Any:
+    """The part of the flags for each element of memory that is about a tensor in it."""
+    return written.as_strided(t.shape, t.stride(), t.storage_offset())
 
 
 def _is_ordinary(t) -> bool:

@@ -7,6 +7,7 @@ together; during an event of only one of them the other waits. Position p of the
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -17,6 +18,7 @@ import anywidget
 import traitlets
 
 from autograd_lab.tracing import Trace, state
+from autograd_lab.tracing.called import numbered
 from autograd_lab.tracing.narrate import Narrator, fill
 from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
@@ -256,11 +258,14 @@ def _ends(
 ) -> list[Difference]:
     """The leaves whose final `.grad` differs."""
     grads = [side.grads() for side in sides]
+    several = {name for one in grads for name, nr in one if nr > 1}
     found = []
-    for name in dict.fromkeys([*grads[0], *grads[1]]):
-        texts = [one.get(name, "not there") for one in grads]
-        if texts[0] != texts[1]:
-            text = f'{name}.grad in the end: {texts[0]} in "{labels[0]}", {texts[1]} in "{labels[1]}".'
+    for name, nr in dict.fromkeys([*grads[0], *grads[1]]):
+        ends = [one.get((name, nr), (False, "not there")) for one in grads]
+        texts = [text for _, text in ends]
+        if texts[0] != texts[1] and any(leaf for leaf, _ in ends):
+            shown = numbered(name, nr) if name in several else name
+            text = f'{shown}.grad in the end: {texts[0]} in "{labels[0]}", {texts[1]} in "{labels[1]}".'
             found.append(Difference("result", len(pairs) - 1, *pairs[-1], text))
     return found
 
@@ -329,14 +334,18 @@ class _Side:
         t = t[0] if isinstance(t, list) and t else t
         return self.narrator.tensors[t] if isinstance(t, int) else self.narrator.nodes[e["n"]]
 
-    def grads(self) -> dict[str, str]:
-        """The final gradients of the named leaves."""
+    def grads(self) -> dict[tuple[str, int], tuple[bool, str]]:
+        """{(name, which of its tensors): (whether that is a leaf that requires a gradient, its final `.grad`)}."""
         end = state(self.trace, len(self.trace))
+        seen: Counter[str] = Counter()
         found = {}
         for t, tensor in enumerate(self.trace.tensors):
-            if tensor["leaf"] and tensor["requires_grad"] and tensor["name"] and t in end.tensors:
-                v = end.tensors[t].grad
-                found[tensor["name"]] = describe(None if v is None else self.trace.values[v])
+            if tensor["name"] and t in end.tensors:
+                now = end.tensors[t]
+                seen[tensor["name"]] += 1
+                leaf = tensor["leaf"] and (tensor["requires_grad"] or now.requires_grad)
+                grad = describe(None if now.grad is None else self.trace.values[now.grad])
+                found[tensor["name"], seen[tensor["name"]]] = leaf, grad
         return found
 
 

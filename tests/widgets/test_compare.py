@@ -189,3 +189,26 @@ def test_lab_does_not_load_widgets_for_compare():
         "import sys; from autograd_lab import lab; assert lab.compare; assert 'anywidget' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env=dict(os.environ))
+
+
+def test_two_tensors_of_one_name_have_gradients_of_their_own():
+    """W after an update that detaches is a leaf, after one that does not it is none: only the first w was compared."""
+
+    def computed(w):
+        (w * w).backward()
+        w = w - 0.1 * w.grad
+        return w * w
+
+    def detached(w):
+        (w * w).backward()
+        w = (w - 0.1 * w.grad).detach().requires_grad_()
+        return w * w
+
+    traces = []
+    for program in (computed, detached):
+        with lab.record() as trace:
+            program(torch.tensor(3.0, requires_grad=True)).backward()
+        traces.append(trace)
+    _, texts = check(lab.compare(*traces, labels=("as it is", "detached")))
+    assert 'w₁.grad in the end: 10.8 in "as it is", 6 in "detached".' in texts
+    assert 'w₂.grad in the end: None in "as it is", 4.8 in "detached".' in texts

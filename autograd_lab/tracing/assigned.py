@@ -35,6 +35,10 @@ class Assigned:
                 known[3].extend(tensors)
                 return
             self._close(known)
+        else:  # calls that are over, or further on: their variables may be others' soon
+            for other in [one for one in self.open.values() if one[0].f_lasti != one[1]]:
+                del self.open[id(other[0])]
+                self._close(other)
         self.open[id(frame)] = frame, at, call, [*tensors]
 
     def moved_on(self, frame: FrameType | None) -> None:
@@ -56,7 +60,8 @@ class Assigned:
         if not (whole or parts):
             return
         scope = ChainMap(frame.f_locals, frame.f_globals)
-        if whole and (whole in scope or len(made) != 1):  # a name that was deleted was this one's until then
+        deleted = whole not in scope and frame.f_lasti != at  # and not: to be assigned once this call is over
+        if whole and not (deleted and len(made) == 1):  # it was this one's name until then
             bound = scope.get(whole)
             if not (len(made) == 1 and made[0] is bound):  # else the builder has given it the name
                 kept = next((t for t in made if t is bound), None)

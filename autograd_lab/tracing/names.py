@@ -205,6 +205,12 @@ def loop_variables(frame: FrameType) -> tuple[Collection[str], Collection[str]]:
     return known[1], known[2]
 
 
+def passed_on_by(code: CodeType) -> Collection[str]:
+    """The names that the loops of a module's code give to one thing after another."""
+    loops = _source(code.co_filename).loops
+    return loops.get(_MODULE, _NONE) if code.co_name == "<module>" else _NONE
+
+
 # {id of a code object: (a weak reference to it, what `loop_variables` returns)}; to hash one takes linear time
 _LOOPS: dict[int, tuple[Any, Collection[str], Collection[str]]] = {}
 

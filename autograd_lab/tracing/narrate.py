@@ -161,6 +161,8 @@ class Narrator:
                 last = 0
             elif event["k"] in ("retain", "grad"):
                 self.retaining.add(last)
+                if event["v"] is None:
+                    current.discard(event["t"])
             elif event["k"] == "accumulate":
                 current.add(event["t"])
 
@@ -865,7 +867,8 @@ def _being_saved(trace: Trace, made: dict[int | None, int]) -> Iterator[tuple[in
             continue
         after: Record = trace.events[k + 1] if k + 1 < len(trace.events) else {"k": ""}
         again = after["k"] == "detach" and after["from"] == event["t"] and after.get("inside") == "checkpoint"
-        if again or made.get(n, k) > k:
+        maker = trace.events[made.get(n, k)]
+        if again or (made.get(n, k) > k and maker["k"] == "node"):  # and not data that is written into later
             yield event["t"], again
 
 

@@ -36,7 +36,7 @@ from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
-from .names import Names, all_parts_of, loop_variables, may_hold_parts, parts_of
+from .names import Names, all_parts_of, loop_variables, may_hold_parts, parts_of, passed_on_by
 from .refused import operation_called
 from .scopes import Call
 from .shared import Shared, owner_of
@@ -260,10 +260,11 @@ class Recording(Trace):
         """`.grad` of a tensor object as it is now, as a trace keeps values."""
         return self._recorder._grad_of(tensor)
 
-    def find_names(self, namespace: dict[str, Any]) -> None:
-        """Name tensors after the variables of a namespace that the block itself cannot see."""
-        self._recorder.find_names((namespace, ()))
-        self._recorder.scopes.append((namespace, ()))
+    def find_names(self, namespace: dict[str, Any], codes: Sequence[CodeType] = ()) -> None:
+        """Name tensors after the variables of a namespace that the block itself cannot see, in which these code objects ran."""
+        passing = {name for code in codes for name in passed_on_by(code)}
+        self._recorder.find_names((namespace, passing))
+        self._recorder.scopes.append((namespace, passing))
 
     def list_code(self, codes: Sequence[CodeType]) -> None:
         """Show all lines of these code objects of the program, also those that it did not come to."""
@@ -630,6 +631,8 @@ class Recorder(Watch):
             self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it is not
         if id(t) in self.met:
             inside = library_function(sys._getframe(1), _IS_OURS.__getitem__)
+            if t.requires_grad and t.is_leaf and not inside:
+                self.nameless.append(t)  # perhaps on its way into a list of parameters
             self.notes.append(("flagged", t, t.requires_grad, how, _place(frame), inside))
 
     @guarded

@@ -727,6 +727,8 @@ class TorchRecorder(Recorder):
             if id(t) in self.met:
                 how = name if name in _FLAGS else "requires_grad_"
                 inside = library_function(sys._getframe(1), lambda file: file.startswith(_OURS))
+                if t.requires_grad and t.is_leaf and not inside:
+                    self.nameless.append(t)  # perhaps on its way into a list of parameters
                 self.notes.append(("flagged", t, t.requires_grad, how, place, inside))
         elif name in _REGISTERS:
             self._meet((t,), frame)

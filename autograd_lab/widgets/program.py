@@ -54,7 +54,7 @@ def recorded(
                 for part in parts:
                     exec(part, namespace)
             finally:
-                trace.find_names(namespace)
+                trace.find_names(namespace, parts)
                 trace.list_code(parts)
     except BaseException as error:
         return trace, error

@@ -126,3 +126,45 @@ def test_the_value_that_a_write_replaced_is_told_from_the_new_one():
     assert told[1].startswith(
         "AddBackward0 passes its incoming gradient on unchanged to y (as MulBackward0 made it)"
     )
+
+
+def told(source, *kinds):
+    trace, _ = traced(source)
+    return [narrate(trace, k) for k, e in enumerate(trace.events, 1) if not kinds or e["k"] in kinds]
+
+
+def test_a_variable_that_a_function_binds_again_and_again_names_each():
+    """The first result had lost its name: when it was looked at, the global variable was another's."""
+    texts = told("""
+count = torch.tensor(0.0, requires_grad=True)
+def bump(x):
+    global count
+    count = count + x
+for _ in range(3):
+    bump(torch.tensor(1.0))
+""", "node")  # fmt: skip
+    assert [text.partition(".")[0] for text in texts] == [
+        "add runs: count₂ = 1, the second tensor called count",
+        "add runs: count₃ = 2",
+        "add runs: count₄ = 3",
+    ]
+
+
+def test_new_parameters_in_a_list_have_its_name():
+    texts = told("""
+ps = [torch.tensor(2.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)]
+(ps[0] * ps[1]).backward()
+ps = [(p - 0.1 * p.grad).detach().requires_grad_() for p in ps]
+(ps[0] * ps[1]).backward()
+""", "accumulate")  # fmt: skip
+    assert [text.partition(" ")[0] for text in texts] == [f"ps[{i}]{nr}.grad" for nr in "₁₂" for i in (0, 1)]
+
+
+def test_what_a_loop_passed_on_names_no_parameter_of_a_cell():
+    texts = told("""
+params = {"w": torch.tensor(2.0, requires_grad=True), "b": torch.tensor(1.0, requires_grad=True)}
+(params["w"] * params["b"]).backward()
+for k, p in params.items():
+    p.grad = None
+""", "leaf")  # fmt: skip
+    assert [text.partition(" ")[0] for text in texts] == ["params['w']", "params['b']"]

@@ -1,8 +1,11 @@
 """Sentences that were false: what is said of requires_grad, of seeds, and of what the library does in a pass."""
 
 import contextlib
+import re
 
 import pytest
+from unchanged import outcome
+from whole_programs import PROGRAMS
 
 import autograd_lab as torch
 from autograd_lab import lab, nn
@@ -188,3 +191,37 @@ def test_a_gradient_that_is_deleted_was_not_assigned():
     assert [text.partition(": ")[0] for text in told(program, "grad")] == ["x.grad was cleared"] * 2 + [
         "x.grad was assigned"
     ]
+
+
+def test_data_that_is_written_into_was_not_just_computed():
+    """It was said that a hook on saved values gets it, since the write gave it a node."""
+
+    def program():
+        y = torch.zeros(2)
+        y.add_(leaf(2.0, 3.0))
+
+    assert told(program, "leaf")[0] == "y is plain data: it needs no gradient. Its value: [0, 0]."
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name].only != "torch"])
+def test_only_who_asks_for_saved_values_gets_them_early(name):
+    source = PROGRAMS[name].source
+    _, trace = outcome(name, source, torch, lab.record)
+    early = [
+        narrate(trace, k)
+        for k, e in enumerate(trace.events, 1)
+        if e["k"] == "leaf" and "has just computed" in narrate(trace, k)
+    ]
+    assert not early or re.search(r"saved_tensors_hooks|checkpoint|save_on_cpu|disable_saved", source), early
+
+
+def test_a_gradient_that_a_hook_cleared_is_not_counted_in_the_end():
+    def program(clear):
+        w = leaf(1.0)
+        if clear:
+            w.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None))
+        w.sum().backward()
+
+    (kept,), (cleared,) = (told(lambda c=c: program(c), "done") for c in (False, True))
+    assert kept == "The queue is empty: the backward pass is complete, and 1 leaf has its .grad."
+    assert cleared == "The queue is empty: the backward pass is complete."

@@ -126,6 +126,7 @@ class Narrator:
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         self.retaining: set[int] = set()  # the passes that wrote another `.grad`
         current: set[int] = set()  # of a pass whose beginning was not recorded
+        running: list[set[int]] = []  # of the passes under way, the innermost last
         self._asides: set[int] = (
             set()
         )  # ids of events: what hooks and Functions compute in a pass, which records nothing
@@ -141,6 +142,7 @@ class Narrator:
                 passes, off = max(passes + (1 if event["k"] == "backward" else -1), 0), False
             elif event["k"] == "error":
                 passes = 0
+                running.clear()
             elif event["k"] == "mode" and not event.get("inside"):
                 off = not event["grad"]
             elif event["k"] == "flag" and event.get("how") != "retain_grad":
@@ -157,11 +159,14 @@ class Narrator:
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
                 last = event["p"]
+                running.append(current)
             elif event["k"] == "done":
                 last = 0
+                del running[-1:]
+                current = running[-1] if running else set()
             elif event["k"] in ("retain", "grad"):
                 self.retaining.add(last)
-                if event["v"] is None:
+                if event["v"] is None and running:
                     current.discard(event["t"])
             elif event["k"] == "accumulate":
                 current.add(event["t"])
@@ -238,7 +243,7 @@ class Narrator:
             text = "{2} passes on what it is given: {0}. It makes the node {1}, on which its hooks run."
             module = self._module(node)
             return (text, self._all_made(e["t"][:3]), name, module[0].upper() + module[1:])
-        made = self._all_made(e["t"][:3])
+        made = self._all_made(e["t"][:3], self.made.get(e["n"], -1) if node["kind"] == "function" else -1)
         saved = e.get("saved") or node.get("saved") or []
         names = _list(list(dict.fromkeys(self._saved(e["n"], item) for item in saved)))
         if node.get("compiled"):
@@ -417,7 +422,7 @@ class Narrator:
         return (text, name, self._name(e["from"]))
 
     def _backward(self, e: Record) -> Phrase:
-        roots = _list([self.nodes[n] for n in e["roots"]])
+        roots = _list(_counted([self.nodes[n] for n in e["roots"]]))
         if e.get("engine"):
             return ("A faulty engine starts at {0}. Its order: {1}.", roots, e["engine"])
         if e["p"] == 1:
@@ -729,8 +734,16 @@ class Narrator:
             text = self._described[v] = describe(None if v is None else self.trace.values[v])
         return text
 
-    def _tensor_value(self, t: int) -> str:
-        return self.described(self.trace.tensors[t]["value"])
+    def _tensor_value(self, t: int, k: int = -1) -> str:
+        """The value that a tensor came with, or what was written into it before event `k`."""
+        before = [
+            v
+            for (written, _), writes in self.versions.items()
+            if k >= 0 and written == t
+            for at, v in writes
+            if at < k
+        ]
+        return self.described(before[-1] if before else self.trace.tensors[t]["value"])
 
     def _name(self, t: int) -> str:
         return self.tensors[t]
@@ -758,16 +771,17 @@ class Narrator:
             f"the module {path} ({kind})" if path else f"the module {kind}" if kind else "a module with hooks"
         )
 
-    def _made(self, t: int, nr: str = "the result") -> str:
-        name, value = self.called[t], self._tensor_value(t)
+    def _made(self, t: int, k: int, nr: str = "the result") -> str:
+        name, value = self.called[t], self._tensor_value(t, k)
         return f"{name} = {value}" if name else f"{nr} is {value}"
 
-    def _all_made(self, made: list[int]) -> str:
+    def _all_made(self, made: list[int], k: int = -1) -> str:
+        """What an operation made; with `k`, the event at which a Function is done, which may have written into its operand."""
         if len(made) > 1 and not any(self.trace.tensors[t]["name"] for t in made):
             return f"the results are {_list([self._tensor_value(t) for t in made])}"
         if len(made) > 1:
-            return _list([self._made(t, f"result {i}") for i, t in enumerate(made, 1)])
-        text = _list([self._made(t) for t in made])
+            return _list([self._made(t, k, f"result {i}") for i, t in enumerate(made, 1)])
+        text = _list([self._made(t, k) for t in made])
         own = self.trace.tensors[made[0]]["name"] if made else ""
         # Said once, or a loop's h would be introduced in each turn.
         return (

@@ -539,6 +539,7 @@ class _Shown(_Kept):
                 own.get((ins[i], False), "...") if isinstance(i, int) and i < len(ins) else ":"
                 for i in several
             )
+            shown = shown or "..."  # PyTorch's node does not tell which places of an index have a tensor
             names[letter] = f"[{shown}]" if letter == "operands" else shown
         gradients = [f"{called.gradient}{nr}" for nr in range(len(outs))]
         names |= {f"g{nr}": g for nr, g in enumerate(gradients)} | {"g": called.gradient}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
@@ -24,6 +25,7 @@ from .torch_builder import encode_tensor, has_numbers, is_accumulator, is_functi
 
 Slot = tuple[Any, Any]  # (a copy of the gradient if others are to be added to it, what the trace keeps of it)
 NOTHING: Slot = (None, None)
+_NAN = re.compile(r"Function '\w+' returned nan values")
 
 
 class Notes(Protocol):
@@ -408,6 +410,12 @@ class TorchPass:
         """The engine raised. If no node was running, the cause is a hook on the tensor of the next node."""
         if self.lost:
             self._catch_up()
+            self.recorder.failed_with(error, place)
+            return
+        if _NAN.match(
+            str(error)
+        ):  # anomaly mode refuses what the last node has computed: nothing of it is sent
+            self.outbox.clear()
             self.recorder.failed_with(error, place)
             return
         self.flush()

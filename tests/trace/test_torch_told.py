@@ -111,3 +111,24 @@ def test_functions_on_gradients_are_told_by_the_names_that_the_program_called():
     with lab.record_torch() as trace:
         torch._foreach_mul_([w.detach()], 2.0)
     assert any("_foreach_mul_" in text for text in told(trace))
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection", "ignore:Error detected")
+def test_anomaly_mode_stops_at_the_node_whose_result_is_nan():
+    x = torch.tensor([-1.0, 4.0], requires_grad=True)
+    with (
+        pytest.raises(RuntimeError, match="returned nan values"),
+        lab.record_torch() as trace,
+        torch.autograd.detect_anomaly(),
+    ):
+        x.sqrt().sum().backward()
+    texts = told(trace)
+    assert texts[-1].startswith("The pass stops in SqrtBackward0 with a RuntimeError")
+    assert not [text for text in texts if text.startswith("The engine takes AccumulateGrad")]
+
+
+def test_the_places_of_an_index_are_not_told_as_none():
+    e, i = torch.ones(3, 1, requires_grad=True), torch.tensor([0, 2, 0])
+    with lab.record_torch() as trace:
+        e[i].sum().backward()
+    assert "e gets index_put(zeros_like(e), [...], g, accumulate=True)" in " ".join(told(trace, "vjp"))

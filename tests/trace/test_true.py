@@ -225,3 +225,50 @@ def test_a_gradient_that_a_hook_cleared_is_not_counted_in_the_end():
     (kept,), (cleared,) = (told(lambda c=c: program(c), "done") for c in (False, True))
     assert kept == "The queue is empty: the backward pass is complete, and 1 leaf has its .grad."
     assert cleared == "The queue is empty: the backward pass is complete."
+
+
+def test_the_end_of_a_pass_counts_the_leaves_of_that_pass():
+    """Those that a pass inside of it filled were counted at the wrong end; so were gradients that were reset later."""
+    w, x = leaf(2.0), leaf(3.0)
+
+    def inside():
+        checkpoint(lambda x: (x * w).tanh(), x, use_reentrant=True).sum().backward()
+
+    def twice():
+        for p in (w, x):
+            p.grad = None
+        (w * x).sum().backward()
+        for p in (w, x):
+            p.grad = None
+        (w * x).sum().backward()
+
+    for program, ends in ((inside, [2, 1]), (twice, [2, 2])):
+        found = [re.findall(r"(\d+) lea", text) for text in told(program, "done")]
+        assert found == [[str(n)] for n in ends]
+
+
+class Overwriting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def test_a_function_that_writes_into_its_operand_returns_the_new_value():
+    def program():
+        b = leaf(3.0) * 1
+        Overwriting.apply(b)
+
+    assert told(program, "node")[-1].startswith("Overwriting runs: b = [6].")
+
+
+def test_a_root_that_is_given_twice_is_named_once():
+    def program():
+        y = leaf(2.0).sum()
+        torch.autograd.backward([y, y])
+
+    assert told(program, "backward") == ["The backward pass starts at SumBackward0 (twice)."]

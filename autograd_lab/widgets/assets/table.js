@@ -69,6 +69,8 @@ export class Ledger {
   words(row) {
     const film = this.film, tensor = film.tensors[row.t], node = film.nodes[row.n], made = node && node.kind !== "accumulate";
     const why = made ? node.label : tensor.leaf ? (tensor.grad ? "leaf" : "no gradient") : "no gradient";
+    const [, op] = (!made && !tensor.name && tensor.label.match(/^the result of (.*)/)) || []; // without a name, and without a node
+    if (op) return ["", `${op}, no gradient`, row.line > 0 ? String(row.line) : ""];
     return [tensor.name || (made ? "" : tensor.label), why, row.line > 0 ? String(row.line) : ""];
   }
 }

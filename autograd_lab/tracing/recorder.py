@@ -1243,6 +1243,7 @@ _DECORATED = {
     "generate",
     "decorate_context",
     "generator_context",
+    "handle_torch_function",
 }  # what runs a decorated function, here and in PyTorch
 
 

@@ -132,3 +132,10 @@ def test_the_places_of_an_index_are_not_told_as_none():
     with lab.record_torch() as trace:
         e[i].sum().backward()
     assert "e gets index_put(zeros_like(e), [...], g, accumulate=True)" in " ".join(told(trace, "vjp"))
+
+
+def test_a_tensor_in_a_formatted_text_is_told_by_what_formats_it():
+    x = torch.tensor(2.0, requires_grad=True)
+    with lab.record_torch() as trace:
+        f"{x}"  # noqa: B018 - the text does not matter
+    assert told(trace, "detach") == ["format detaches x for its work: same numbers, no history."]

@@ -166,7 +166,7 @@ class Narrator:
                 current = running[-1] if running else set()
             elif event["k"] in ("retain", "grad"):
                 self.retaining.add(last)
-                if event["v"] is None and running:
+                if event["v"] is None:
                     current.discard(event["t"])
             elif event["k"] == "accumulate":
                 current.add(event["t"])

@@ -1243,7 +1243,6 @@ _DECORATED = {
     "generate",
     "decorate_context",
     "generator_context",
-    "handle_torch_function",
 }  # what runs a decorated function, here and in PyTorch
 
 
@@ -1275,6 +1274,8 @@ def library_function(frame, is_ours) -> str:
         if code.co_filename.endswith("checkpoint.py"):
             return "checkpoint"  # perhaps computed again, in a pass
         called, own = _called(code, here), "self" in here
+        if called == "__format__":  # of PyTorch's tensors, which the dispatcher of its functions calls
+            return "format"
         if not code.co_filename.endswith(_SWITCHING) and called not in _BY_THE_USER:
             name = called
             if own and name in ("__init__", "__call__", "_call_impl", "_wrapped_call_impl", "forward"):

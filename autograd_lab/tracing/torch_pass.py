@@ -412,9 +412,8 @@ class TorchPass:
             self._catch_up()
             self.recorder.failed_with(error, place)
             return
-        if _NAN.match(
-            str(error)
-        ):  # anomaly mode refuses what the last node has computed: nothing of it is sent
+        # Anomaly mode refuses what the last node has computed: nothing of it is sent.
+        if _NAN.match(str(error)):
             self.outbox.clear()
             self.recorder.failed_with(error, place)
             return

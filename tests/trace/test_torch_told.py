@@ -55,6 +55,15 @@ def test_nothing_is_said_of_numbers_that_nobody_wrote(name):
     assert not [text for text in told(trace, "node") if "not written" in text]
 
 
+def test_what_numpy_may_have_written_is_shown():
+    with lab.record_torch() as trace:
+        e = torch.empty(3)
+        e.numpy()[:] = 1
+        y = e * 2
+    assert y.tolist() == [2, 2, 2]
+    assert told(trace, "leaf")[0] == "e is plain data: it needs no gradient. Its value: [1, 1, 1]."
+
+
 def test_dropout_says_that_its_mask_is_not_written_yet():
     with lab.record_torch() as trace:
         torch.nn.functional.dropout(torch.ones(4), 0.5)
@@ -137,5 +146,6 @@ def test_the_places_of_an_index_are_not_told_as_none():
 def test_a_tensor_in_a_formatted_text_is_told_by_what_formats_it():
     x = torch.tensor(2.0, requires_grad=True)
     with lab.record_torch() as trace:
-        f"{x}"  # noqa: B018 - the text does not matter
+        text = f"{x}"
+    assert text == "2.0"
     assert told(trace, "detach") == ["format detaches x for its work: same numbers, no history."]

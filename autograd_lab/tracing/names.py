@@ -148,6 +148,7 @@ class _Read:
             isinstance(node, ast.Assign | ast.NamedExpr)
             and len(targets) == 1
             and isinstance(targets[0], ast.Name)
+            and targets[0].id != _UNWANTED
         ):
             self.assignments.setdefault(node.value.lineno, []).append((targets[0].id, node.value))
         if isinstance(node, ast.NamedExpr):
@@ -156,7 +157,7 @@ class _Read:
             x.id
             for target in targets
             for x in (target.elts if isinstance(target, ast.Tuple | ast.List) else [target])
-            if isinstance(x, ast.Name)
+            if isinstance(x, ast.Name) and x.id != _UNWANTED
         ]
         begin, end = _range(node)
         for line in range(begin[0], end[0] + 1) if names else ():
@@ -171,6 +172,7 @@ class _Read:
                 self.loops.setdefault((_COMPREHENSIONS[type(node)], node.lineno), set()).update(names)
 
 
+_UNWANTED = "_"  # which is no name: `values, _ = x.max(0)`
 _ASSIGNING = frozenset((ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr))
 _CALLED = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
 _COMPREHENSIONS: dict[type, str] = {

@@ -168,3 +168,8 @@ for k, p in params.items():
     p.grad = None
 """, "leaf")  # fmt: skip
     assert [text.partition(" ")[0] for text in texts] == ["params['w']", "params['b']"]
+
+
+def test_what_the_program_does_not_want_has_no_name():
+    texts = told("x = wave(3, grad=True)\nv, _ = x.max(0)\n_ = x * 2\n_ = x * 3", "node")
+    assert not [text for text in texts if re.search(r"\b_", text)]

@@ -89,8 +89,9 @@ def test_an_edge_belongs_to_an_operand_that_requires_a_gradient(name):
 def test_the_states_of_an_lstm_are_results_of_its_node():
     m = torch.nn.LSTM(2, 3)
     with lab.record_torch() as trace:
-        _, (h, c) = m(torch.ones(2, 1, 2))
+        out, (h, c) = m(torch.ones(2, 1, 2))
         (h.sum() + c.sum()).backward()
+    assert out.shape == (2, 1, 3)
     assert not [text for text in told(trace, "leaf") if "comes in" in text]
     n = next(i for i, node in enumerate(trace.nodes) if "Rnn" in node["name"])
     stacked = [node for node in trace.nodes if node["name"] == "StackBackward0"]

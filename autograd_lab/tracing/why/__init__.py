@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..called import called_in
 from ..trace import Trace
 from .answer import CAUSES, Line, Why
 from .facts import Facts
@@ -89,6 +90,9 @@ def find(trace: Trace, tensor: Any) -> int:
     """The number of a tensor of the trace."""
     if isinstance(tensor, str):
         found = [t for t, record in enumerate(trace.tensors) if record["name"] == tensor]
+        found = found or [
+            t for t, name in enumerate(called_in(trace)) if name == tensor
+        ]  # as the stepper has it
         if not found:
             names = sorted({record["name"] for record in trace.tensors if record["name"].isidentifier()})
             raise KeyError(

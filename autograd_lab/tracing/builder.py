@@ -326,6 +326,15 @@ class Builder:
             **more,
         )
 
+    def written_beneath(self, target, base, data, name, place) -> None:
+        """What was written into `target`, which was detached from a view, has changed the view's `base`, too."""
+        t, i = self.tensor_ids[id(target)], self.tensor_ids.get(id(base))
+        own = self.tensors[t]["base"]
+        source, counted = self.sources_of.get(t if own is None else own, (None, False))
+        if source is not None and i is not None:
+            how, version = ("", self.now[t][1]) if counted else ("data", None)
+            self._also_written(i, self._value(data), how, name, self._where(place)[0], version)
+
     def unnoticed(self, t, data, sure, place, since, until) -> None:
         """NumPy wrote into the memory of `t` between two places; if `sure`, `place` is the statement that did."""
         i, v = self._operand(t, None), self._value(data)

@@ -327,6 +327,7 @@ class Recorder(Watch):
         self.shared_memory = Shared(self._array_of, self._address_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
         self.nameless: list[Any] = []  # leaves met before they had a name
+        self.beneath: dict[int, Any] = {}  # id of what was detached from a view -> the view's base
         self.used_in: dict[int, tuple[Any, str]] = {}  # of these: the library's function that uses it first
         self.unnamed: list[Any] = []  # other tensors without a name: buffers of modules, and parts of lists
         self.sought = 0  # how many of them have been searched in vain
@@ -504,6 +505,12 @@ class Recorder(Watch):
                 "written", rule, inputs, target, snapshot(target._data), _version(target), node, saved, versions, _maker(target),
                 name, None if frame is None else (frame.f_code, frame.f_lasti), None if meta is None else _small_base(meta.base),
             ))  # fmt: skip
+            if self.beneath:
+                base = self.beneath.get(id(target if meta is None or meta.base is None else meta.base))
+                if base is not None and name != "data =":
+                    self.notes.append(
+                        ("written_beneath", target, base, _small_base(base), name, _place(frame))
+                    )
         except Exception as error:
             self.missed("written", error)
 
@@ -549,12 +556,23 @@ class Recorder(Watch):
         self.met[id(out)] = out
         self.shared_memory.moved(source)
         self.cut_off.add(id(out))
+        self._shares(source, out)
         owner = self._whose_gradient(source)
         if owner is not None:
             self.aliases[id(out)] = owner
         inside = library_function(sys._getframe(1), _IS_OURS.__getitem__)
         self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame), inside))
         self.assigned.made(frame, call, (out,))
+
+    def _shares(self, source, out) -> None:
+        """`out` shares the memory of `source`: if that is a view, what is written into `out` changes its base, too."""
+        base = self._base_of(source)
+        base = self.beneath.get(id(source)) if base is None else base
+        if base is not None:
+            self.beneath[id(out)] = base
+
+    def _base_of(self, t) -> Any:
+        return None if t._meta is None else t._meta.base
 
     @guarded
     def copied(self, data, out) -> None:

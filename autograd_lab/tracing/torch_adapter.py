@@ -561,6 +561,7 @@ class TorchRecorder(Recorder):
             return
         if op == "detach" and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place, inside))
+            self._shares(operands[0], results[0])
             self.cut_off.add(id(results[0]))
             return
         saved = None
@@ -615,6 +616,13 @@ class TorchRecorder(Recorder):
             self.notes.append((
                 "written", said, [t, *rest], t, copy, version, node, saved, None, fn, said, place, self._small_base(t),
             ))  # fmt: skip
+            base = self.beneath.get(id(t if t._base is None else t._base)) if self.beneath else None
+            if base is not None:
+                numbers = None if base.numel() > SMALL else self._encode(base)
+                self.notes.append(("written_beneath", t, base, numbers, said, place))
+
+    def _base_of(self, t) -> Any:
+        return t._base
 
     # Asking a view for its `grad_fn` may rebuild it, or raise: after a write into its memory, and depending on the grad mode.
     # So it is queried only where autograd itself has just done so.
@@ -752,6 +760,7 @@ class TorchRecorder(Recorder):
             if owner is not None:
                 self.aliases[id(result)] = owner
             self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
+            self._shares(t, result)
             self.assigned.made(*_user_call(sys._getframe(1)), (result,))
         elif func == torch.Tensor.data.__set__:
             self._meet(args[:2], frame)

@@ -272,3 +272,22 @@ def test_a_root_that_is_given_twice_is_named_once():
         torch.autograd.backward([y, y])
 
     assert told(program, "backward") == ["The backward pass starts at SumBackward0 (twice)."]
+
+
+def test_a_write_into_what_was_detached_from_a_view_reaches_the_base():
+    """X kept its old numbers on the screen, and x * x was said to save those."""
+
+    def program(write):
+        x = leaf(1.0, 2.0)
+        write(x[1:])
+        x * x
+
+    def cut(v):
+        v.detach().fill_(7.0)
+
+    def behind(v):
+        v.data.view(1, 1).fill_(7.0)
+
+    for write, end in ((cut, "it is [1, 7] now, and its version is 1, too."), (behind, "now [1, 7]. Nobody counted it: its version is still 0.")):  # fmt: skip
+        assert told(lambda w=write: program(w), "inplace")[-1].endswith(end)
+        assert "saves x ([1, 7])" in told(lambda w=write: program(w), "node")[-1]

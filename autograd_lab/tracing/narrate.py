@@ -112,7 +112,9 @@ class Narrator:
                 self.tensors[t] = f"the gradient of {self.tensors[tensor['grad_of']]}"
             elif self.tensors[t] in _NAMELESS and tensor.get("seed") is not None:
                 self.tensors[t] = f"the seed of {self.nodes[tensor['seed']]}"
+        self.alike = Counter(tensor["name"] for tensor in trace.tensors)
         self.versions = _versions(trace)
+        self.written_into = _writes(self.versions)
         self.made: dict[int | None, int] = {}  # the number of the event at which a node was made
         for k, event in enumerate(trace.events):
             if event["k"] in ("node", "inplace"):
@@ -176,6 +178,7 @@ class Narrator:
         found = copy(self)
         found.trace, found._terms, found._described = trace, {}, {}
         found.versions = _versions(trace)
+        found.written_into = _writes(found.versions)
         pairs = [(id(old), id(new)) for old, new in zip(self.trace.events, trace.events, strict=True)]
         found._asides = {new for old, new in pairs if old in self._asides}
         found._underived = {new for old, new in pairs if old in self._underived}
@@ -736,13 +739,7 @@ class Narrator:
 
     def _tensor_value(self, t: int, k: int = -1) -> str:
         """The value that a tensor came with, or what was written into it before event `k`."""
-        before = [
-            v
-            for (written, _), writes in self.versions.items()
-            if k >= 0 and written == t
-            for at, v in writes
-            if at < k
-        ]
+        before = [v for at, v in self.written_into.get(t, ()) if at < k] if k >= 0 else []
         return self.described(before[-1] if before else self.trace.tensors[t]["value"])
 
     def _name(self, t: int) -> str:
@@ -793,9 +790,10 @@ class Narrator:
     def _which(self, t: int) -> str:
         """Which of the tensors of one name this is: "the first of 3"."""
         own = self.trace.tensors[t]["name"]
-        alike = [a for a, tensor in enumerate(self.trace.tensors) if tensor["name"] == own]
-        nr = alike.index(t)
-        return f"{('the first', 'the second', 'the third')[nr] if nr < 3 else 'one'} of {len(alike)}"
+        place = {
+            numbered(own, i): which for i, which in enumerate(("the first", "the second", "the third"), 1)
+        }
+        return f"{place.get(self.called[t], 'one')} of {self.alike[own]}"
 
     def reason(self, e: Record) -> str:
         """Why what an event "const" or "detach" made has no history: a key of the pictures' captions."""
@@ -895,6 +893,14 @@ def _versions(trace: Trace) -> dict[tuple[int, int], list[tuple[int, int]]]:
             if event.get("base") is not None:
                 t, v = event["base"]
                 found.setdefault((t, event["version"]), []).append((k, v))
+    return found
+
+
+def _writes(versions: dict[tuple[int, int], list[tuple[int, int]]]) -> dict[int, list[tuple[int, int]]]:
+    """{tensor: [(number of an event, the value that its write left)]}."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    for (t, _), writes in versions.items():
+        found.setdefault(t, []).extend(writes)
     return found
 
 

@@ -124,7 +124,30 @@ def recursion(n: int) -> Program:
     return lambda: down(n, torch.tensor(1.0)).backward()
 
 
-SHAPES = (sequential, training, parameters, chain, leaves, one_tensor, variables, recursion)
+def same_names(n: int) -> Program:
+    """Leaves and results of one name, and a Function that writes into each."""
+
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    def program():
+        for i in range(n):
+            w = torch.tensor(float(i), requires_grad=True)
+            h = w * 3
+            h = Doubled.apply(h)
+            h.backward()
+
+    return program
+
+
+SHAPES = (sequential, training, parameters, chain, leaves, one_tensor, variables, recursion, same_names)
 
 
 def recorded(program: Program) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 import textwrap
 import time
 import warnings
@@ -23,8 +22,7 @@ from . import handed_out, plain
 from .items import STILL_RUNNING, Probe, still_running
 from .timeout import StillRunning, within
 
-STUB = "# your code here"
-_OPEN = re.compile(r"\.\.\.\s*" + STUB)
+STUB = handed_out.STUB
 
 
 def namespace() -> dict[str, Any]:
@@ -152,13 +150,13 @@ def _told(error: Exception) -> str:
 
 
 def unfinished(answer: Any, stubs: Iterable[str] = ()) -> bool:
-    """Whether an answer is as it was handed out: `...`, code with a `...  # your code here` in it, the code of one of
+    """Whether an answer is as it was handed out: `...`, code with an open gap (handed_out.has_gap), the code of one of
     `stubs`, or a function that does nothing.
     """
     if plain.unanswered(answer):
         return True
     texts = _texts(answer)
-    if any(_OPEN.search(text) for text in texts):
+    if any(map(handed_out.has_gap, texts)):
         return True
     if inspect.isfunction(answer) and handed_out.does_nothing(texts[0]):
         return True

@@ -19,7 +19,7 @@ import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.course import feedback, items, plain, probe, scores, timeout
+from autograd_lab.course import feedback, handed_out, items, plain, probe, scores, timeout
 from autograd_lab.course.items import Item, Probe, Verdict, Wrong, judge
 from autograd_lab.torchlike.autograd import collector
 from autograd_lab.torchlike.autograd.modes import THREAD, WATCHERS, as_now
@@ -424,6 +424,34 @@ def test_an_open_gap_is_not_attempted(tmp_path):
     )
     kept = made("def f(a):\n    # your code here\n    b = a[..., None]\n    return torch_relu(a)\n")
     assert feedback.verdict_on(item, kept).state == "wrong"
+
+
+GAP = "...  # your code here"
+
+
+@pytest.mark.parametrize(
+    ("text", "open_"),
+    [
+        (f"def f(a):\n    return {GAP}", True),
+        (f"def f(a):\n    {GAP}", True),
+        (f"def f(a):\n    'What it is.'\n    {GAP}\n    raise NotImplementedError", True),
+        (f"def f(a):\n    b = {GAP}\n    return b", True),
+        (f"def f(a):\n    if a:\n        return a\n    return {GAP}", True),
+        (f"class F:\n    def g(self): {GAP}\n    def h(self):\n        return 1", True),
+        (f"    def g(self):\n        {GAP}", True),
+        (f"g(lambda a: {GAP}", True),
+        (f"def f(a):\n    # return {GAP}\n    return a", False),
+        (f"def f(a):\n    'return {GAP}'\n    return a", False),
+        (f"def f(a):\n    return a\n    return {GAP}", False),
+        (f"def f(a):\n    a.step()\n    {GAP}", False),
+        (f"def f(a):\n    {GAP}\n    a.step()", False),
+        (f"def f(a):\n    if a:\n        return a\n        {GAP}\n    raise ValueError\n    {GAP}", False),
+        ("def f(a):\n    # your code here\n    return a[..., None]", False),
+    ],
+)
+def test_a_gap_is_open_while_its_dots_may_run(text, open_):
+    """A line that is now a comment, or stands below a return, is no gap: the answer beside it counts."""
+    assert handed_out.has_gap(text) is open_
 
 
 STUB = '''def f(a, b):

@@ -285,12 +285,14 @@ def the_graph(build):
 
 @probe(points=2, hidden=True)
 def other_leaves(build):
-    "Leaves with other values and shapes, and others of the same shape, of 64 bits; and whether all that is sent to them arrives"
+    "Leaves with other values and shapes, and others of the same shape, of 64 bits; whether they have no gradient yet, and what a message to the result then sends them"
     found = []
     for a, b, bits in (([1.0, -3.0], [0.0, 4.0], torch.float32), ([2.0, 0.5], [1.0, -1.0], torch.float64)):
         leaves = {n: torch.tensor(v, dtype=bits, requires_grad=True) for n, v in (("a", a), ("b", b))}
         y = build(leaves["a"], leaves["b"])
-        found += [graph_of(y, leaves), y.detach(), unhooked(*leaves.values())]
+        found += [graph_of(y, leaves), y.detach(), [t.grad for t in leaves.values()]]
+        y.backward(torch.tensor([3.0, math.inf], dtype=bits))
+        found += [[t.grad for t in leaves.values()], unhooked(*leaves.values())]
     return found
 
 
@@ -374,6 +376,58 @@ def build(a, b):
 def build(a, b):
     with torch.no_grad():
         return a * torch.exp(b) + a
+
+
+@wrong(
+    "",
+    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes the messages on their way, or what the nodes have saved.",
+    score=1,
+)
+def build(a, b):
+    y = a * torch.exp(b) + a
+    y.register_hook(lambda g: g * 2)
+    return y
+
+
+@wrong(
+    "",
+    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes the messages on their way, or what the nodes have saved.",
+    score=1,
+)
+def build(a, b):
+    e = torch.exp(b)
+    e.register_hook(lambda g: g.clamp(-1, 1))
+    return a * e + a
+
+
+@wrong(
+    "",
+    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes the messages on their way, or what the nodes have saved.",
+    score=1,
+)
+def build(a, b):
+    e = torch.exp(b)
+    y = a * e + a
+    e.data.zero_()
+    return y
+
+
+@wrong(
+    "M12",
+    "The graph is right, but used up: a pass has run through it already, and the leaves have gradients. Hand back the result, and leave the pass to the caller.",
+    score=1,
+)
+def build(a, b):
+    y = a * torch.exp(b) + a
+    y.sum().backward()
+    return y
+
+
+@right
+def build(a, b):
+    y = a * b.exp()
+    y += a
+    return y
 
 
 @right
@@ -712,6 +766,8 @@ def told(y, known):
     found = [y.data, None if node is None else [node.name, *[end(edge) for edge in edges]]]
     if y.accumulator is not None:
         found.append("and an accumulator")
+    if y.grad is not None:
+        found.append("and a gradient")
     if node is not None and list(node.edges) != edges:
         found.append("and edges that can be read only once")
     if node is not None and (node.variable is not None or node.rule is not None):
@@ -727,7 +783,11 @@ def two_operands(record, x, y):
     return told(record("MulBackward0", [known[x], known[y]], 4.0), known)
 
 
-@probe(points=0.5, hidden=True, cases=[("k",), ("j",), ("b",), ("hkj",), ("kkb",), ("kkkk",), ("jkah",)])
+@probe(
+    points=0.5,
+    hidden=True,
+    cases=[("k",), ("j",), ("b",), ("hkj",), ("kkb",), ("kbk",), ("kkkk",), ("jkah",)],
+)
 def other_numbers_of_operands(record, which):
     "Operands {0}, and a result of 0, twice: each call makes a node of its own, and no operand changes"
     known = values(record)
@@ -929,6 +989,26 @@ def record(name, operands, data):
 def record(name, operands, data):
     edges = [x.grad_fn or x.accumulator for x in operands]
     Value(data, grad_fn=Node(name, edges))
+
+
+@wrong(
+    "M03",
+    "One operand in the middle wants a gradient, and nothing is recorded. Ask every operand, not only some.",
+    score=0.5,
+)
+def record(name, operands, data):
+    edges = [x.grad_fn if x.grad_fn is not None else x.accumulator for x in operands]
+    if edges[0] is None and edges[-1] is None:
+        return Value(data)
+    return Value(data, grad_fn=Node(name, edges))
+
+
+@wrong("", "The new Value has a gradient already. Nothing has arrived there yet, so its .grad stays None.")
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    y = Value(data, grad_fn=Node(name, edges) if any(edges) else None)
+    y.grad = 0.0
+    return y
 
 
 @right

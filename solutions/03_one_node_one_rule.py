@@ -279,8 +279,9 @@ def against_autograd(rules):
 @look("A rule asks the lab's autograd for the derivative, instead of knowing it.")
 def asks_autograd(rules):
     with lab.record() as trace:
-        rules[0](3.0, 2.0, 4.0), rules[1](2.0, 0.5), rules[2](3.0, -2.0)
-    return any(event["k"] == "done" for event in trace.events)
+        ran = called(lambda: (rules[0](3.0, 2.0, 4.0), rules[1](2.0, 0.5), rules[2](3.0, -2.0)))
+    asked = any(event["k"] == "done" for event in trace.events)
+    return asked or any(module == torch.func.__name__ for module, _ in ran)
 
 
 def _rules(divide=None, smooth=None, piece=None):
@@ -454,6 +455,7 @@ def _asked(formula):
 
 
 avoiding(_rules(divide=_asked(lambda a, b: a / b)))
+avoiding(_rules(smooth=lambda g, a: g * torch.func.grad(torch.sigmoid)(torch.tensor(a))))
 avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where(a > 0, a, 0.1 * a))))
 
 # %% [markdown]
@@ -542,7 +544,7 @@ def from_a_node(count, root):
     return named(count(known[root]), known)
 
 
-@probe(points=0.5, hidden=True, cases=[("n", 0, 0), ("q", 0, 0), ("s", 0, 0), ("n", 8, 0), ("m", 1, 3000)])
+@probe(points=0.5, hidden=True, cases=[("n", 0, 0), ("q", 0, 0), ("s", 0, 0), ("n", 24, 0), ("m", 1, 3000)])
 def again_and_far(count, end, double, single):
     "From {0}, with {1} nodes before it that lead to the next one twice, and {2} that do once, and short cuts; counted two times, nothing is changed"
     from autograd_lab.course.own_engine import Node
@@ -556,7 +558,7 @@ def again_and_far(count, end, double, single):
     if end == "s":  # to nodes that a longer way leads to as well
         top = Node("short cuts", [top, known["p"], known["m"]])
     before = [vars(one) | {"edges": list(one.edges)} for one in known.values()]
-    first, second = count(top), count(top)
+    first, second = (count(top) if single else soon(count, top) for _ in range(2))
     numbers = sorted(first.values())
     few = {name: first[one] for name, one in known.items() if one in first}
     return [
@@ -764,6 +766,23 @@ def count(root):
 
     visit(root)
     return deps
+
+
+@right
+def count(root):
+    todo, nodes = [root], []
+    root.messages = 1
+    while todo:
+        n = todo.pop()
+        nodes.append(n)
+        for e in n.edges:
+            if e is None:
+                continue
+            if not hasattr(e, "messages"):
+                e.messages = 0
+                todo.append(e)
+            e.messages += 1
+    return {n: n.__dict__.pop("messages") for n in nodes}
 
 
 @right

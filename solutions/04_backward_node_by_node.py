@@ -530,7 +530,7 @@ def used_at_two_depths(backward, root):
 
 @probe(points=1, hidden=True)
 def random_graphs(backward):
-    "Random graphs of sums and products, with zeros and negative numbers; each one twice, with the gradients set back to 0.0 in between"
+    "Random graphs of sums and products, with zeros and negative numbers; each one twice, and then from another root, with the gradients set back to 0.0 in between"
     rng = np.random.default_rng(11)
     found = []
     for lowest in (*[0.5] * 4, *[-1.2] * 3, 0.0, 0.0):
@@ -542,10 +542,10 @@ def random_graphs(backward):
             more = [mul, add, less, product][rng.integers(4 if lowest <= 0 else 2)]
             nodes.append(more(nodes[i], nodes[j], nodes[k]) if more is product else more(nodes[i], nodes[j]))
         values = [n.value for n in nodes]
-        for _ in range(2):
+        for root in (nodes[-1], nodes[-1], nodes[-2]):
             for n in nodes:
                 n.grad = 0.0
-            backward(nodes[-1])
+            backward(root)
             found.append([n.grad for n in nodes])
         found.append([n.value for n in nodes] == values)
     alone = Node(5.0)
@@ -562,9 +562,9 @@ def each_rule_once_and_deep(backward):
         return Node(2 * a.value, (a, a), lambda g: asked.append(g) or [g, g])
 
     a = y = Node(1.0)
-    for _ in range(12):
+    for _ in range(24):
         y = double(y)
-    backward(y)
+    soon(backward, y)
     deep = z = Node(1.0)
     for _ in range(3000):
         z = Node(z.value, (z,), lambda g: [g])
@@ -664,8 +664,8 @@ def backward(root):
                 x.grad += g
 
 
-@wrong("", "Every path is followed to its end with its own product. The gradients are right, but the number of paths doubles "
-       "with every node that is used twice: add first, go on once.", score=4)  # fmt: skip
+@wrong("", "Every path through the graph is followed to its end. The gradients are right, but the number of paths doubles "
+       "with every node that is used twice: go on from each node once.", score=4)  # fmt: skip
 def backward(root):
     stack = [(root, 1.0)]
     while stack:
@@ -934,6 +934,74 @@ def backward(root):
     for node in reversed(order):
         for i, x in enumerate(node.inputs):
             x.grad += node.rule(node.grad)[i]
+
+
+@wrong(
+    "",
+    "A second pass from another root sends what the first one has sent. Ask each rule anew in each pass, with the gradient of this pass.",
+    score=4,
+)
+def backward(root):
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            if x not in waiting:
+                waiting[x] = 0
+                stack.append(x)
+            waiting[x] += 1
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        if node.inputs and not hasattr(node, "given"):
+            node.given = node.rule(node.grad)
+        for x, g in zip(node.inputs, node.given if node.inputs else []):
+            x.grad += g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+
+
+@wrong(
+    "",
+    "Every path through the graph is followed to its end. The gradients are right, but the number of paths doubles "
+    "with every node that is used twice: go on from each node once.",
+    score=4,
+)
+def backward(root):
+    order = [root]
+    for n in order:
+        order.extend(n.inputs)
+    seen, final = set(), []
+    for n in reversed(order):
+        if n not in seen:
+            seen.add(n)
+            final.append(n)
+    root.grad = 1.0
+    for n in reversed(final):
+        if n.rule is not None:
+            for i, g in zip(n.inputs, n.rule(n.grad)):
+                i.grad += g
+
+
+@right
+def backward(root):
+    def visit(node):
+        if node not in done:
+            done[node] = True
+            for one in node.inputs:
+                yield visit(one)
+            reihenfolge.append(node)
+
+    done, reihenfolge, stack = {}, [], [visit(root)]
+    while stack:
+        try:
+            stack.append(next(stack[-1]))
+        except StopIteration:
+            stack.pop()
+    root.grad = 1.0
+    for node in reihenfolge[::-1]:
+        for one, g in zip(node.inputs, node.rule(node.grad) if node.inputs else ()):
+            one.grad += g
 
 
 @right

@@ -438,6 +438,21 @@ def train(w, xs):
     return [w.grad.item()] * len(xs)
 
 
+@wrong(
+    "M16",
+    "Each gradient is half of what it should be. The loss is h * h, and both factors have a history: only the old state is cut loose.",
+)
+def train(w, xs):
+    h, grads = torch.tensor(0.5), []
+    for x in xs:
+        h = torch.tanh(w * h.detach() + x)
+        loss = h * h.detach()
+        w.grad = None
+        loss.backward()
+        grads.append(w.grad.item())
+    return grads
+
+
 @right
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
@@ -793,8 +808,8 @@ def each_rule_once(backward):
     alike = program("y = mul(mul(a, e), a)", a=0.5, e=0.5)
     backward(alike["y"].grad_fn)
     found.append([alike["a"].grad, alike["e"].grad])
-    twice = program("y = a\nfor _ in range(9): y = add(y, y)", a=1.0)
-    backward(twice["y"].grad_fn)
+    twice = program("y = a\nfor _ in range(24): y = add(y, y)", a=1.0)
+    soon(backward, twice["y"].grad_fn)
     deep = program("y = a\nfor _ in range(2000): y = add(y, k)", a=1.0)
     backward(deep["y"].grad_fn)
     return [sorted(asked), found, twice["a"].grad, deep["a"].grad, names["y"].grad]
@@ -1028,6 +1043,23 @@ def backward(root):
                 if edge is not None:
                     buffers[edge] = buffers.get(edge, 0.0) + message
                     queue.append(edge)
+
+
+@wrong(
+    "",
+    "What arrived in an earlier pass is still there, and the next pass sends it once more. Each pass begins with nothing, and what arrived at a node is taken out.",
+)
+def backward(root, buffers={}):  # noqa: B006 (it is the mistake)
+    deps, ready = count(root), []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers[node]
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+        else:
+            for e, m in zip(node.edges, node.rule(g)):
+                deliver(e, m, deps, buffers, ready)
 
 
 @right

@@ -256,7 +256,7 @@ def deeper(unbroadcast, shape):
 
 @probe(points=1, hidden=True, rtol=1e-9)
 def against_autograd(unbroadcast):
-    "The same numbers of 64 bits as autograd, for square tables and empty ones too; other numbers in the same shapes; whether each message stays as it is; and the dtype in 32 bits"
+    "The same numbers of 64 bits as autograd, for square tables and empty ones too; other numbers in the same shapes; whether each message stays as it is; messages as `expand` gives them; and the dtype in 32 bits"
     found, stays = [], []
     for left, right in [
         ((3,), (3, 3)),
@@ -271,6 +271,8 @@ def against_autograd(unbroadcast):
         as_it_was = untouched(g)
         found.extend([unbroadcast(g, left), unbroadcast(g, right)])
         stays.append(as_it_was())
+    spread = torch.tensor([[[1.5, 2.0]], [[3.0, 5.0]]]).expand(2, 3, 2)
+    found += [unbroadcast(g, shape) for g in (spread, spread.transpose(0, 1)) for shape in ((2,), (1, 2))]
     g = torch.arange(6.0).reshape(2, 3)
     return [*found, all(stays), dtype_of(unbroadcast(g, (3,))), dtype_of(unbroadcast(g, (2, 1)))]
 
@@ -283,6 +285,12 @@ def asks_autograd(unbroadcast):
             unbroadcast(torch.arange(6.0).reshape(2, 3), (2, 1)),
         )
     return any(event["k"] == "done" for event in trace.events)
+
+
+@look("It leaves the sums to sum_to_size, which is this function ready-made.")
+def is_ready_made(unbroadcast):
+    ran = called(lambda: unbroadcast(torch.arange(6.0).reshape(2, 3), (2, 1)))
+    return any(name == "sum_to_size" and module.startswith("autograd_lab") for module, name in ran)
 
 
 @wrong(
@@ -454,9 +462,34 @@ def unbroadcast(g, shape):
     return g
 
 
-@right
+@avoiding
 def unbroadcast(g, shape):
     return g.sum_to_size(shape)
+
+
+@wrong(
+    "",
+    "A message whose numbers do not lie in memory one after the other, as expand gives it, ends in an error. Summing works on all of them, without another shape first.",
+    score=3,
+)
+def unbroadcast(g, shape):
+    lead = g.dim() - len(shape)
+    if lead:
+        n = 1
+        for size in g.shape[:lead]:
+            n *= size
+        g = g.view(n, *g.shape[lead:]).sum(0)
+    for i, size in enumerate(shape):
+        if size == 1:
+            g = g.sum(i, keepdim=True)
+    return g
+
+
+@right
+def unbroadcast(g, shape):
+    lead = g.dim() - len(shape)
+    keep = [lead + i for i, size in enumerate(shape) if size != 1]
+    return torch.einsum(g, [*range(g.dim())], keep).reshape(tuple(shape))
 
 
 @right
@@ -653,6 +686,13 @@ def all_at_once_and_old_gradients(batch_gradient, size):
     _, x, y = problem(4)
     v = torch.tensor([0.25, 2.0], dtype=torch.float64, requires_grad=True)
     return [*found, batch_gradient(v, x, y, 2).clone(), batch_gradient(v, x, (x @ v).detach(), 2)]
+
+
+@look("No backward runs: the gradient comes from a formula.")
+def by_a_formula(batch_gradient):
+    with lab.record() as trace:
+        batch_gradient(*problem(4), 2)
+    return not any(event["k"] == "done" for event in trace.events)
 
 
 @look("It pays no attention to `size`: it takes all rows at once, or one by one.")
@@ -860,6 +900,17 @@ def batch_gradient(w, x, y, size):
 
 @right
 def batch_gradient(w, x, y, size):
+    total = 0
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        w.grad = None
+        (((rows @ w - targets) ** 2).sum() / len(x)).backward()
+        total = total + w.grad
+    return total
+
+
+@right
+def batch_gradient(w, x, y, size):
     w.grad = None
     for start in range(0, len(x), size):
         rows, targets = x[start : start + size], y[start : start + size]
@@ -956,7 +1007,7 @@ def batch_gradient(w, x, y, size):
     return copy_of_w.grad
 
 
-@right
+@avoiding
 def batch_gradient(w, x, y, size):
     """The gradient by hand, without a graph."""
     gradient = torch.zeros_like(w)

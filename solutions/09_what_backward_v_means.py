@@ -563,34 +563,22 @@ def an_old_gradient(jacobian):
 
 
 @shared
-def called(jacobian):
-    "The functions that run for a table of four rows, each time they do."
-    import sys
-
-    seen, before = [], sys.getprofile()
+def ran_for_four_rows(jacobian):
+    "The functions that run for a table of four rows."
     x = torch.tensor([2.0, 5.0], requires_grad=True)
-    sys.setprofile(
-        lambda frame, event, arg: (
-            event == "call" and seen.append((frame.f_globals.get("__name__"), frame.f_code.co_name))
-        )
-    )
-    try:
-        jacobian(lambda x: torch.stack([x[0], x[1], x[0] * x[1], x[0] * x[0]]), x)
-    finally:
-        sys.setprofile(before)
-    return seen
+    return called(lambda: jacobian(lambda x: torch.stack([x[0], x[1], x[0] * x[1], x[0] * x[0]]), x))
 
 
 @look("It leaves the table to torch.autograd.functional or torch.func, where it is ready-made.")
 def is_ready_made(jacobian):
     ready_made = {torch.autograd.functional.__name__, torch.func.__name__}
-    return any(module in ready_made for module, _ in called(jacobian))
+    return any(module in ready_made for module, _ in ran_for_four_rows(jacobian))
 
 
 @look("It asks for fewer backward passes than there are outputs.")
 def asks_for_fewer_passes(jacobian):
     asked = {(f.__globals__["__name__"], f.__name__) for f in (torch.autograd.grad, torch.autograd.backward)}
-    return sum(one in asked for one in called(jacobian)) < 4
+    return sum(one in asked for one in ran_for_four_rows(jacobian)) < 4
 
 
 @wrong(
@@ -773,6 +761,20 @@ def jacobian(f, x):
     return torch.autograd.grad(y, x, torch.eye(len(y)), is_grads_batched=True)[0]
 
 
+@wrong(
+    "M20",
+    "Your rows are all alike: each is the sum of all. Ask for one output at a time, 1 for it and 0 for the others, and keep its row where nothing is added to it.",
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    x.grad = None
+    for i in range(len(y)):
+        y[i].backward(retain_graph=True)
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
 @right
 def jacobian(f, x):
     return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
@@ -944,25 +946,6 @@ def along_edges(answers, program):
     "by_edges at a = 2 for {0}: the gradient, and how many edges"
     gradient, edges = answers[1](*graph_of(program))
     return {"gradient": gradient, "edges": edges}
-
-
-@shared
-def soon(answer, *arguments):
-    """What the answer gives, if it needs at most 20,000 calls of functions for it: whoever follows each path would need 2**40."""
-    import sys
-
-    calls, before = [0], sys.getprofile()
-
-    def count(frame, event, arg):
-        calls[0] += event == "call"
-        if calls[0] > 20_000:
-            raise RuntimeError("more than 20,000 calls of functions for 80 edges")
-
-    sys.setprofile(count)
-    try:
-        return answer(*arguments)
-    finally:
-        sys.setprofile(before)
 
 
 @probe(points=1, hidden=True)

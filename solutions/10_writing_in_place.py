@@ -261,6 +261,13 @@ def the_input_stays(softmax):
     return [x, s * 1e4, w.grad is None, as_they_were()]
 
 
+@look("It leaves everything to the lab's own softmax, instead of mending the division.")
+def is_ready_made(softmax):
+    with lab.record() as trace:
+        softmax(torch.tensor([0.0, 1.0, 3.0]))
+    return any(event.get("op") in ("_softmax", "_log_softmax") for event in trace.events)
+
+
 @wrong("M22",
     "exp saves its result, because its slope is its result, and what is computed in place overwrites it. Put the quotient "
     "into a new tensor.")  # fmt: skip
@@ -320,6 +327,16 @@ def softmax(x):
 
 @right
 def softmax(x):
+    return (x - x.logsumexp(0)).exp()
+
+
+@right
+def softmax(x):
+    return 1 / (x[None, :] - x[:, None]).exp().sum(1)
+
+
+@right
+def softmax(x):
     e = x.exp().clone()
     e /= e.sum()
     return e
@@ -330,7 +347,7 @@ def softmax(x):
     return (x - x.exp().sum().log()).exp()
 
 
-@right
+@avoiding
 def softmax(x):
     return torch.softmax(x, 0)
 
@@ -451,6 +468,13 @@ def same_leaves(learn):
     learn(w, v, 0.1)
     found = [[p.item() != old, p.is_leaf, p.requires_grad, unhooked(p)] for p, old in ((w, 1.5), (v, 4.0))]
     return [*found, torch.is_grad_enabled()]
+
+
+@look("No backward runs: the gradients come from formulas.")
+def by_a_formula(learn):
+    with lab.record() as trace:
+        after(learn, 1.5, 5.0, 0.01)
+    return not any(event["k"] == "done" for event in trace.events)
 
 
 @wrong("M30",
@@ -629,7 +653,7 @@ def learn(w, v, lr):
         move(parameter, one + other)
 
 
-@right
+@avoiding
 def learn(w, v, lr):
     """The gradients by hand."""
     a, b = w.item(), v.item()

@@ -208,6 +208,13 @@ def asks_autograd(op):
     return sum(event["k"] == "done" for event in trace.events) > 1
 
 
+@look("Its forward leaves the whole operation to the lab's own logsumexp.")
+def is_ready_made(op):
+    with lab.record() as trace:
+        run(op, [0.0, 1.0], 1.0)
+    return any(event.get("op") == "logsumexp" for event in trace.events)
+
+
 @wrong("M20", "backward ignores the message g. It returns g times the slope, not the slope.", score=1)
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -501,7 +508,7 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
-@right
+@avoiding
 class LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -1085,6 +1092,12 @@ def entropy(p):
 def entropy(p):
     safe = torch.where(p > 0, p, 1.0)
     return torch.where(p > 0, safe * safe.log(), 0.0).sum()
+
+
+@right
+def entropy(p):
+    q = p.clamp(min=torch.finfo(p.dtype).tiny)
+    return -(q * q.log()).sum()
 
 
 @right

@@ -273,16 +273,9 @@ def makes_the_matrix(hvp):
 
 @look("It leaves the product to torch.autograd.functional or torch.func, where it is ready-made.")
 def is_ready_made(hvp):
-    import sys
-
-    seen = set()
-    before = sys.getprofile()
-    sys.setprofile(lambda frame, event, arg: seen.add(frame.f_globals.get("__name__")))
-    try:
-        hvp(cubic, torch.tensor([2.0, 5.0]), torch.tensor([-1.0, 2.0]))
-    finally:
-        sys.setprofile(before)
-    return bool(seen & {torch.autograd.functional.__name__, torch.func.__name__})
+    ready_made = {torch.autograd.functional.__name__, torch.func.__name__}
+    ran = called(lambda: hvp(cubic, torch.tensor([2.0, 5.0]), torch.tensor([-1.0, 2.0])))
+    return any(module in ready_made for module, _ in ran)
 
 
 @wrong(
@@ -443,6 +436,15 @@ def hvp(f, x, v):
     x = x.detach().requires_grad_()
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
     return (g * v).detach()
+
+
+@right
+def hvp(f, x, v):
+    z = torch.tensor(x.tolist(), dtype=x.dtype, requires_grad=True)
+    f(z).backward(create_graph=True)
+    g, z.grad = z.grad, None
+    g.backward(v)
+    return z.grad
 
 
 @right

@@ -251,6 +251,13 @@ def floats_come_back(train):
     return [*found, train([[(x, (x @ w + b).detach())]], w, b, 0.05), w.detach(), b.detach()]
 
 
+@look("No backward runs: the gradients come from formulas.")
+def by_a_formula(train):
+    with lab.record() as trace:
+        train([[data(4, 1), data(7, 2)]], *leaves(), 0.1)
+    return not any(event["k"] == "done" for event in trace.events)
+
+
 @look("The graphs of all parts of a step wait in memory at once, although the whole batch does not fit.")
 def keeps_all_graphs(train):
     waiting, most = set(), [0]
@@ -731,6 +738,23 @@ def train(steps, w, b, lr):
 
 @right
 def train(steps, w, b, lr):
+    def one_step(parts):
+        squares, rows = 0.0, 0
+        w.grad, b.grad = torch.zeros_like(w), torch.zeros_like(b)
+        for x, y in parts:
+            loss = torch.nn.functional.mse_loss(x @ w + b, y, reduction="sum")
+            loss.backward()
+            squares += loss.item()
+            rows += len(x)
+        for p in (w, b):
+            p.data.add_(p.grad, alpha=-lr / rows)
+        return squares / rows
+
+    return [one_step(parts) for parts in steps]
+
+
+@right
+def train(steps, w, b, lr):
     optimizer = torch.optim.SGD([w, b], lr=lr)
     losses = []
     for parts in steps:
@@ -825,7 +849,7 @@ def train(steps, w, b, lr):
     return losses
 
 
-@right
+@avoiding
 def train(steps, w, b, lr):
     """The gradients by hand."""
     losses = []
@@ -1059,7 +1083,7 @@ def random_graphs(Value, seed, size):
 
 @probe(points=0.5, hidden=True)
 def deep_and_shared(Value):
-    "A chain of 3,000 operations, and a leaf used by two losses"
+    "A chain of 3,000 operations, and a leaf used by two losses; 24 sums, each of the one before and itself"
     x = Value(1.0)
     y = x
     for _ in range(3000):
@@ -1067,7 +1091,11 @@ def deep_and_shared(Value):
     y.backward()
     deep = x.grad
     (x * 5).backward()
-    return [deep, x.grad]
+    z = doubled = Value(1.0)
+    for _ in range(24):
+        z = z + z
+    soon(z.backward)
+    return [deep, x.grad, doubled.grad]
 
 
 @probe(points=0.5, hidden=True)
@@ -1095,6 +1123,15 @@ def wraps_tensors(Value):
         y = x * x + x.tanh()
         y.backward()
     return any(event["k"] == "done" for event in trace.events)
+
+
+@look(
+    "Its backward calls that of the engine from 02 to 06. In grading that is the course's: look whether they wrote their own there."
+)
+def calls_the_engine(Value):
+    from autograd_lab.course.growing import runs_the_courses
+
+    return runs_the_courses("backward", (Value(2.0) * 3).backward)
 
 
 @look("Its gradients are quotients of small differences; no rule is in it.")
@@ -1448,8 +1485,8 @@ class OneSideOnly:
 
 
 says = "In a + a and in a * a the same Value stands on both sides, and each side sends a message. Only one of them arrives."
-wrong("M07", says, score=4)(type("Value", (OneSideOnly, Record), {}))
-wrong("M07", says, score=3.5)(type("Value", (OneSideOnly, Direct), {}))
+wrong("M07", says, score=3.5)(type("Value", (OneSideOnly, Record), {}))
+wrong("M07", says, score=3)(type("Value", (OneSideOnly, Direct), {}))
 
 
 class LeafIsSet:
@@ -1497,6 +1534,22 @@ class Value(Record):
             return type(self)(self.data + other.data, (self, other), (1.0, 1.0))
         self.data += other
         return self
+
+
+@wrong(
+    "M06",
+    "Every path through the graph is followed to its end. The gradients are right, but the number of paths doubles with every Value "
+    "that is used twice: go on from each once, when everything has arrived.",
+    score=4.5,
+)
+class Value(Record):
+    def backward(self):
+        pending = [(self, 1.0)]
+        while pending:
+            node, message = pending.pop()
+            if not node.inputs:
+                node.grad += message
+            pending += [(x, message * slope) for x, slope in zip(node.inputs, node.slopes)]
 
 
 @right
@@ -1869,6 +1922,51 @@ class Value:
     def backward(self):
         for leaf, slope in self.slopes.items():
             leaf.grad += slope
+
+
+@avoiding
+class Value:
+    """A Value of the engine that grew, in another wrapping."""
+
+    def __init__(self, data, own=None):
+        self.own = own or lab.engine_so_far().Value(data, requires_grad=True)
+        self.data = self.own.data
+
+    @property
+    def grad(self):
+        return self.own.grad or 0.0
+
+    def made(self, data, *pairs):
+        engine = lab.engine_so_far()
+        y = engine.record("Op", [one.own for one, _ in pairs], data)
+        y.grad_fn.rule = lambda g: [g * slope for _, slope in pairs]
+        return Value(data, y)
+
+    def __add__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        return self.made(self.data + other.data, (self, 1.0), (other, 1.0))
+
+    def __mul__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        return self.made(self.data * other.data, (self, other.data), (other, self.data))
+
+    def __pow__(self, k):
+        return self.made(self.data**k, (self, k * self.data ** (k - 1)))
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        return self.made(t, (self, 1 - t * t))
+
+    def __sub__(self, other):
+        return self + other * -1
+
+    def __rsub__(self, other):
+        return self * -1 + other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def backward(self):
+        lab.engine_so_far().backward(self.own.grad_fn or self.own.accumulator)
 
 
 @avoiding

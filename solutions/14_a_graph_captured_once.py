@@ -357,6 +357,7 @@ def numbers_from_nowhere(share):
     return (
         [list(share(steps, outputs)) for outputs in (["e", "b", "b"], ["f"])]
         + [list(share([("b", "ones", ())], ["b"]))]
+        + [list(share([(name, "random_access", ("x", "y")) for name in "ab"], ["a", "b"]))]
         + [list(share(random_graph(57, ["x", "y", "xx"], words, alike, 1), words[-9:]))]
     )
 
@@ -643,6 +644,43 @@ def share(steps, outputs):
 @wrong("", "Nothing is shared: the graph came back as it was.", score=1)
 def share(steps, outputs):
     return list(steps), list(outputs)
+
+
+@wrong(
+    "",
+    'Only "rand" draws new numbers. An operation whose name begins with these letters computes the same each time.',
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(o, o) for o in operands)
+        if not op.startswith("rand") and (op, operands) in seen:
+            instead[name] = seen[op, operands]
+        else:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(o, o) for o in outputs]
+
+
+@right
+def share(steps, outputs):
+    steps, outputs = [list(s) for s in steps], list(outputs)
+    i = 0
+    while i < len(steps):
+        a = steps[i]
+        j = i + 1
+        while j < len(steps):
+            b = steps[j]
+            if b[1] == a[1] != "rand" and tuple(b[2]) == tuple(a[2]):
+                del steps[j]
+                for s in steps:
+                    s[2] = tuple(a[0] if o == b[0] else o for o in s[2])
+                outputs = [a[0] if o == b[0] else o for o in outputs]
+            else:
+                j += 1
+        i += 1
+    return [tuple(s) for s in steps], outputs
 
 
 @right

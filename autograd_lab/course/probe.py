@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import textwrap
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from importlib import import_module
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ STUB = handed_out.STUB
 
 
 def namespace() -> dict[str, Any]:
-    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked, own_class, dtype_of.
+    """The namespace of a probe's code: torch (this library), lab, np, math, untouched, unhooked, own_class, dtype_of, soon, called.
 
     The first two are above this module; a probe uses them, as the student's code does.
     """
@@ -40,6 +41,8 @@ def namespace() -> dict[str, Any]:
         "unhooked": unhooked,
         "own_class": own_class,
         "dtype_of": dtype_of,
+        "soon": soon,
+        "called": called,
         "__name__": "probe",
     }
 
@@ -89,6 +92,48 @@ def own_class(answer: Any, known: type) -> type:
     """The class that has the name of `known` where the answer was written, or `known`: `isinstance` must be true there of what a probe makes."""
     own = getattr(answer, "__globals__", {}).get(known.__name__)
     return own if isinstance(own, type) else known
+
+
+MOST_LINES = 100_000
+
+
+def soon(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What `work` returns, if it runs at most 100,000 lines of Python.
+
+    Raises RuntimeError if it runs more, so that a graph of thirty nodes tells who follows every path. Lines are counted, and not
+    calls: to raise at a call may be to raise in a generator that is being closed, where Python drops the error and goes on.
+    """
+    count, before = 0, sys.gettrace()
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        if event == "line" and count > MOST_LINES:
+            raise RuntimeError("more than 100,000 lines of Python have run for a small graph")
+        return trace
+
+    sys.settrace(trace)
+    try:
+        return work(*arguments)
+    finally:
+        sys.settrace(before)
+
+
+def called(work: Callable[[], Any]) -> list[tuple[str, str]]:
+    """(module, name) of every function of Python's that runs while `work` does, once for each time."""
+    seen: list[tuple[str, str]] = []
+    before = sys.getprofile()
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            seen.append((frame.f_globals.get("__name__", ""), frame.f_code.co_name))
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return seen
 
 
 def load(probe: Probe, answer: Any = None) -> Callable[..., Any]:

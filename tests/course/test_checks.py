@@ -426,6 +426,50 @@ def test_an_open_gap_is_not_attempted(tmp_path):
     assert feedback.verdict_on(item, kept).state == "wrong"
 
 
+def doubled(times):
+    """The nodes of y = y + y, so many times: each is a list of the two before it."""
+    node = []
+    for _ in range(times):
+        node = [node, node]
+    return node
+
+
+def test_who_follows_every_path_is_stopped_after_so_many_lines():
+    def each_once(root):
+        known, todo = {id(root)}, [root]
+        for node in todo:
+            new = [one for one in node[:1] if id(one) not in known]
+            known.update(map(id, new))
+            todo += new
+        return len(todo)
+
+    def every_path(root):
+        return 1 + sum(every_path(one) for one in root)
+
+    def paths(node):
+        yield node
+        for one in node:
+            yield from paths(one)
+
+    trace = sys.gettrace()
+    assert probe.soon(each_once, doubled(24)) == 25
+    assert probe.soon(every_path, doubled(4)) == 31
+    for work in (every_path, lambda root: len(list(paths(root))), lambda root: sum(1 for _ in paths(root))):
+        with pytest.raises(RuntimeError, match="lines of Python"):
+            probe.soon(work, doubled(24))
+    assert sys.gettrace() is trace
+
+
+def test_what_runs_is_noted_with_its_module():
+    profile = sys.getprofile()
+    g = torch.ones(2, 3)
+    assert ("sum_to_size", True) in [
+        (name, module.startswith("autograd_lab")) for module, name in probe.called(lambda: g.sum_to_size(3))
+    ]
+    assert "sum_to_size" not in [name for _, name in probe.called(lambda: g.sum(0))]
+    assert sys.getprofile() is profile
+
+
 GAP = "...  # your code here"
 
 

@@ -196,12 +196,13 @@ def other_functions(central_difference):
 
 @probe(points=1, hidden=True)
 def x_is_left_alone(central_difference):
-    "Asked twice with the same list"
+    "Asked twice with the same list, and for another function"
     x, y = [1.5, -2.0], [0.3, 1.1]
     first = central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5)
     second = central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5)
     central_difference(lambda v: v[0] + v[1], y, 0.1)
-    return {"first": first, "second": second, "x": x, "to the last digit": y == [0.3, 1.1]}
+    third = central_difference(lambda v: v[0] - v[1], x, 0.5)
+    return {"first": first, "second": second, "third": third, "x": x, "to the last digit": y == [0.3, 1.1]}
 
 
 @wrong("", "You measured to one side only. A central difference looks to both sides of x: f(x + h) - f(x - h).")  # fmt: skip
@@ -419,6 +420,27 @@ def central_difference(f, x, h=1e-6):
         down[i] -= h / 2
         gradient.append((f(up) - f(down)) / h)
     return gradient
+
+
+@wrong(
+    "",
+    "Another function gets the slopes of an earlier one. What you remember from one call must not answer the next.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6, known={}):  # noqa: B006 (it is the mistake)
+    def at(z):
+        key = tuple(z)
+        if key not in known:
+            known[key] = f(z)
+        return known[key]
+
+    out = []
+    for i in range(len(x)):
+        a, b = list(x), list(x)
+        a[i] += h
+        b[i] -= h
+        out.append((at(a) - at(b)) / (2 * h))
+    return out
 
 
 @right

@@ -289,10 +289,11 @@ def other_leaves(build):
     found = []
     for a, b, bits in (([1.0, -3.0], [0.0, 4.0], torch.float32), ([2.0, 0.5], [1.0, -1.0], torch.float64)):
         leaves = {n: torch.tensor(v, dtype=bits, requires_grad=True) for n, v in (("a", a), ("b", b))}
+        as_they_were = untouched(*leaves.values())
         y = build(leaves["a"], leaves["b"])
-        found += [graph_of(y, leaves), y.detach(), [t.grad for t in leaves.values()]]
+        found += [graph_of(y, leaves), y.detach(), [t.grad for t in leaves.values()], torch.is_grad_enabled()]
         y.backward(torch.tensor([3.0, math.inf], dtype=bits))
-        found += [[t.grad for t in leaves.values()], unhooked(*leaves.values())]
+        found += [[t.grad for t in leaves.values()], as_they_were()]
     return found
 
 
@@ -420,6 +421,18 @@ def build(a, b):
 def build(a, b):
     y = a * torch.exp(b) + a
     y.sum().backward()
+    return y
+
+
+@wrong(
+    "",
+    "The graph is right, but recording is off afterwards: nothing that the caller computes next is recorded. Leave the switch as it was.",
+    score=1,
+)
+def build(a, b):
+    torch.set_grad_enabled(True)
+    y = a * torch.exp(b) + a
+    torch.set_grad_enabled(False)
     return y
 
 

@@ -242,10 +242,10 @@ item(
 )
 
 
-@probe(points=1)
-def division(rules):
-    "a / b with g = 3, a = 2, b = 4"
-    return list(rules[0](3.0, 2.0, 4.0))
+@probe(points=1, cases=[(2.0, 4.0), (9.0, 4.0)])
+def division(rules, a, b):
+    "a / b with g = 3, a = {0}, b = {1}"
+    return list(rules[0](3.0, a, b))
 
 
 @probe(points=1)

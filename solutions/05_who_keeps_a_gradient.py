@@ -1025,6 +1025,17 @@ def deliver(node, g, deps, buffers, ready):
 
 @right
 def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.setdefault(node, 0 * g)
+    buffers[node] += g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@right
+def deliver(node, g, deps, buffers, ready):
     """The first message is copied, and the copy is its own: what comes later may be written into it."""
     import copy
 

@@ -264,8 +264,9 @@ def five_turns(train):
 
 @probe(points=1, hidden=True)
 def nothing_is_dragged_along(train):
-    "Work per turn does not grow; a large x; the list is left alone"
+    "Work per turn does not grow; a large x; the list and w are left alone, and recording is on"
     w = torch.tensor(1.1, requires_grad=True)
+    as_it_was = untouched(w)
     with lab.record() as trace:
         grads = train(w, [0.2] * 6)
     passes, count = [], 0
@@ -282,7 +283,7 @@ def nothing_is_dragged_along(train):
         *found,
         *(train(other, xs) for xs in ([0.0, 0.5, 0.0], [0.2] * 6)),
         train(w, [100.0]),
-        unhooked(w),
+        as_it_was(),
     ]
 
 

@@ -221,7 +221,7 @@ def two_steps(train, rows):
     return [losses, w.detach(), b.detach()]
 
 
-@probe(points=1, hidden=True)
+@probe(points=1, hidden=True, rtol=1e-9)
 def equal_parts(train):
     "A step in three equal parts is the step of the whole batch"
     x, y = data(6, 5)
@@ -733,6 +733,28 @@ def train(steps, w, b, lr):
             w -= lr * w.grad
             b -= lr * b.grad
         losses.append(total / len(parts))
+    return losses
+
+
+@wrong(
+    "",
+    "Right in 32 bits, but w and b have 64: half of the digits are lost. Compute with tensors of their own dtype.",
+    score=4,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        n = sum(len(y) for _, y in parts)
+        w.grad = b.grad = None
+        total = 0.0
+        for x, y in parts:
+            loss = ((x.float() @ w.float() + b.float() - y.float()) ** 2).sum() / n
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
     return losses
 
 

@@ -50,12 +50,19 @@ def namespace() -> dict[str, Any]:
 def untouched(*tensors: Any) -> Callable[[], bool]:
     """A function that says, later, whether these tensors are as they are now.
 
-    They have the same bits, nothing has been written to them and undone, none requires a gradient that did not, and no hook is on them.
+    They have the same bits, nothing has been written to them and undone, none requires a gradient that did not, and no hook is on them;
+    and neither recording is switched nor the default dtype, which is all that an answer can leave behind for everybody.
     """
+    torch = import_module("autograd_lab")
 
     def noted() -> list[Any]:
+        modes = torch.is_grad_enabled(), torch.get_default_dtype()
         return [
-            (t.detach().numpy().tobytes(), t.shape, t._version, t.requires_grad, t.is_leaf) for t in tensors
+            modes,
+            *(
+                (t.detach().numpy().tobytes(), t.shape, t._version, t.requires_grad, t.is_leaf)
+                for t in tensors
+            ),
         ]
 
     before = noted()

@@ -253,14 +253,20 @@ def test_a_mode_that_an_answer_leaves_switched_ends_with_the_case():
         (lambda t: t.register_post_accumulate_grad_hook(lambda t: None), False),
         (lambda t: t.register_hook(lambda g: torch.where(t > 1, g, 0.0)), False),
         (lambda t: t.requires_grad_(False), False),
+        (lambda t: torch.set_grad_enabled(False), False),
+        (lambda t: torch.set_default_dtype(torch.float64), False),
     ],
 )
-def test_untouched_sees_what_is_written_undone_and_left_on_a_tensor(touch, still):
+def test_untouched_sees_what_is_written_undone_and_left_behind(touch, still):
     for shape in ((), (2, 2)):
         t = torch.full(shape, 0.1, requires_grad=True)
         as_it_was = probe.untouched(t, torch.tensor([1, 2]))
-        touch(t)
-        assert as_it_was() is still
+        with torch.enable_grad():
+            try:
+                touch(t)
+                assert as_it_was() is still
+            finally:
+                torch.set_default_dtype(torch.float32)
 
 
 def test_no_kind_of_answer_is_objected_to_where_the_bank_foresees_it():

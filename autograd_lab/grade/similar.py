@@ -3,18 +3,18 @@
     similar(class_) -> [Pair]       the pairs of students of one notebook to examine, most alike first
     same(class_) -> [Same]          the students with one and the same long answer, however alike the class is
 
-For `same` two answers are one if nothing but names, layout and comments differs. Two people seldom write so much alike by chance, and in
+For `same` two answers are one if nothing but names, layout, comments and annotations differs. Two people seldom write so much alike by chance, and in
 a class in which twenty have, each pair looks ordinary to `similar`: so these are always listed, and so is the course's own solution.
 
-Code is compared as its syntax tree, read as a list of tokens: names, texts and layout do not count, and neither do comments
-or imports. Each run of K tokens is hashed; a fixed part of the hashes is kept, chosen by winnowing (Schleimer,
+Code is compared as its syntax tree, read as a list of tokens: names, texts and layout do not count, and neither do comments,
+annotations or imports. Each run of K tokens is hashed; a fixed part of the hashes is kept, chosen by winnowing (Schleimer,
 Wilkerson and Aiken, 2003, "Winnowing: local algorithms for document fingerprinting"), which finds every common stretch of
 K + WINDOW - 1 tokens at any position. The released notebook's own stretches are removed.
 
 The weight of a stretch depends on how many students have it: the fewer, the higher; it is 0 for one that all have. So a
 common solution does not make students similar. Then each student's nearest classmate is determined: a pair is
-listed only if it is clearly nearer than nearest classmates usually are in this class. Short answers have too few stretches, and
-are never compared.
+listed only if it is clearly nearer than nearest classmates usually are in this class, and has something that next to nobody else has.
+Short answers have too few stretches, and are never compared.
 
 Similar code has many causes: work in pairs, a shared example, a page found by both. The list tells where to look.
 """
@@ -47,6 +47,10 @@ ALIKE = 0.87
 BEYOND = 2.0
 """if it is this many standard deviations above that of nearest classmates (both computed from medians, so that a few similar pairs do not
 shift them).
+"""
+FEW = 3
+"""A listed pair shares a stretch that at most this many students have, the two among them. Without one, both have only made choices, each
+of which many have made: with three ways to write an answer and some habits, two in a class of forty meet.
 """
 CLASS = 5
 """The minimum number of submissions for learning what a class shares."""
@@ -127,6 +131,7 @@ def similar(notebook: str, codes: Iterable[Code], released: Released) -> list[Pa
         Pair(notebook, one, other, round(much, 3), _where(prints[one], prints[other], weight))
         for (one, other), much in alike.items()
         if much >= bar and min(len(every[one]), len(every[other])) >= LEAST
+        if any(having[print_] <= FEW for print_ in every[one] & every[other])
     ]
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one, pair.other))
 
@@ -189,7 +194,7 @@ def _hash(gram: Sequence[str]) -> int:
 
 def signs(source: str) -> list[str]:
     """A piece of code as tokens, without its author's names and layout."""
-    tree = parsed(source)
+    tree = _parsed(source)
     if tree is None:
         return _tokens(source)
     nodes: list[ast.AST] = []
@@ -212,6 +217,26 @@ def signs(source: str) -> list[str]:
     return [sign for node in nodes if (sign := _sign(node, own))][:MOST_SIGNS]
 
 
+def _parsed(source: str) -> ast.Module | None:
+    """The syntax tree of a piece of code without its annotations, which say something to readers alone; None if it is not Python."""
+    tree = parsed(source)
+    for node in ast.walk(tree) if tree else ():
+        for name in ("annotation", "returns"):
+            if getattr(node, name, None) is not None and not isinstance(node, ast.AnnAssign):
+                setattr(node, name, None)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                setattr(node, name, [_unannotated(one) for one in block])
+    return tree
+
+
+def _unannotated(node: ast.AST) -> ast.AST:
+    if not isinstance(node, ast.AnnAssign):
+        return node
+    return ast.Assign([node.target], node.value) if node.value else ast.Pass()
+
+
 _NOTHING = {ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Load, ast.Store, ast.Del}
 """Nodes that do not count, with everything below them."""
 _SIGNS = {ast.Module: "", ast.Expr: "", ast.arguments: "", ast.Name: "name", ast.arg: "name"}
@@ -223,7 +248,7 @@ def nameless(source: str) -> tuple[str, ...]:
 
     Two pieces have the same ones if they differ in names, layout, comments, docstrings and imports alone.
     """
-    tree = parsed(source)
+    tree = _parsed(source)
     if tree is None:
         return tuple(source.split())
     out: list[str] = []

@@ -9,8 +9,10 @@ python tests/grade/personal.py [CLASSES [CHANCE [FIRST]]]      what is found in 
 
 import ast
 import copy
+import hashlib
 import random
 import sys
+from collections.abc import Iterable
 
 import corpus
 
@@ -180,28 +182,43 @@ def _uses(node: ast.stmt) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
+def _drawn(*about: object) -> float:
+    """A number from 0 to 1 for these words: the same whenever it is asked for, whatever else is drawn."""
+    text = " ".join(map(str, about))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
+
+
+def _first(programs: Iterable[str], *about: object) -> list[str]:
+    """The programs in an order of their own: one more in the bank takes its place among them, and moves no other."""
+    return sorted(programs, key=lambda source: _drawn(*about, source))
+
+
 def classroom(
     stem: str, seed: int, size: int = 40, copies: int = 3, chance: float = 0.0
 ) -> tuple[list[similar.Code], set[tuple[str, str]]]:
-    """A class for one notebook: everybody writes a right program of the course or a wrong one of the bank, in a style of their own."""
-    draw = random.Random(f"{stem} {seed}")
-    items = [item for item in corpus.keys(stem).values() if item.probes]
+    """A class for one notebook: everybody writes a right program of the course or a wrong one of the bank, in a style of their own.
+
+    What a student writes depends on the student, and on the programs alone: a bank that grows changes it for few.
+    """
+    items = [item.id for item in corpus.keys(stem).values() if item.probes]
     popular, rare = {}, {}
     for item in items:
-        right = [one.source for one in corpus.programs(stem)[item.id] if one.right]
-        popular[item.id] = [
-            corpus.solutions(stem)[item.id],
-            *right[:2],
+        right = [one.source for one in corpus.programs(stem)[item] if one.right]
+        popular[item] = [
+            corpus.solutions(stem)[item],
+            *_first(right, item)[:2],
         ]  # the others are rarer in a class than in the bank
-        rare[item.id] = [one.source for one in corpus.banked(stem)[item.id]]
-        draw.shuffle(rare[item.id])
+        rare[item] = {one.source for one in corpus.banked(stem)[item]}
     codes = []
     written: set[str] = set()
     for number in range(size):
         parts = {}
-        for item in popular:  # mistakes are many, and few make the same; what is right is found by many
-            alone = rare[item] and draw.random() < 0.3
-            source = rare[item].pop() if alone else draw.choice(popular[item])
+        for item in items:  # mistakes are many, and few make the same; what is right is found by many
+            whose = (seed, number, item)
+            alone = rare[item] and _drawn("alone", *whose) < 0.3
+            source = _first(rare[item] if alone else popular[item], *whose)[0]
+            rare[item].discard(source)
+            draw = random.Random(" ".join(map(str, whose)))
             parts[item] = personal(source, draw)
             for _ in range(10):  # two who write a long answer alike to the letter are no two who work alone
                 if parts[item] not in written:
@@ -210,11 +227,14 @@ def classroom(
             written.add(parts[item])
         codes.append(similar.Code(f"s{number:02}", parts))
     pairs = set()
-    for number in range(copies):
-        source = codes[2 * number]
-        parts = {item: copied(part, draw, chance) for item, part in source.parts.items()}
-        codes[2 * number + 1] = similar.Code(codes[2 * number + 1].student, parts)
-        pairs.add((source.student, codes[2 * number + 1].student))
+    for number in range(0, 2 * copies, 2):
+        source, other = codes[number], codes[number + 1].student
+        parts = {
+            item: copied(part, random.Random(f"{seed} {number} {item} copied"), chance)
+            for item, part in source.parts.items()
+        }
+        codes[number + 1] = similar.Code(other, parts)
+        pairs.add((source.student, other))
     return codes, pairs
 
 

@@ -494,7 +494,7 @@ def _same(groups: Sequence[Same], who: _Who) -> str:
             ]
         )
     about = (
-        "<p>Long answers that differ in names, layout and comments alone. They are listed however alike the class is; that many have one "
+        "<p>Long answers that differ in names, layout, comments, annotations, lines that print and the order of functions alone. They are listed however alike the class is; that many have one "
         "points to one source.</p>"
     )
     return about + pages.table(["item", "what", "who", "notebook"], rows)

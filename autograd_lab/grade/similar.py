@@ -3,11 +3,11 @@
     similar(class_) -> [Pair]       the pairs of students of one notebook to examine, most alike first
     same(class_) -> [Same]          the students with one and the same long answer, however alike the class is
 
-For `same` two answers are one if nothing but names, layout, comments and annotations differs. Two people seldom write so much alike by chance, and in
+For `same` two answers are one if nothing but names, layout, comments, annotations and the order of functions differs. Two people seldom write so much alike by chance, and in
 a class in which twenty have, each pair looks ordinary to `similar`: so these are always listed, and so is the course's own solution.
 
 Code is compared as its syntax tree, read as a list of tokens: names, texts and layout do not count, and neither do comments,
-annotations or imports. Each run of K tokens is hashed; a fixed part of the hashes is kept, chosen by winnowing (Schleimer,
+annotations, imports or lines that print. Each run of K tokens is hashed; a fixed part of the hashes is kept, chosen by winnowing (Schleimer,
 Wilkerson and Aiken, 2003, "Winnowing: local algorithms for document fingerprinting"), which finds every common stretch of
 K + WINDOW - 1 tokens at any position. The released notebook's own stretches are removed.
 
@@ -72,7 +72,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Same:
-    """The students of one notebook who handed in the same long answer, names, layout and comments aside."""
+    """The students of one notebook who handed in the same long answer (see `nameless`)."""
 
     notebook: str
     item: str
@@ -141,7 +141,7 @@ def same(
 ) -> list[Same]:
     """The groups of one notebook with the same long answer, those with the course's own solution (`solutions`, by item) first."""
     given = {print_ for cell in released.cells for print_ in fingerprints(cell.source)}
-    wrote: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+    wrote: dict[tuple[str, tuple[object, ...]], set[str]] = {}
     for code in codes:
         answers = {item: source for item, source in sorted(code.parts.items()) if item}
         own = {item: fingerprints(source) - given for item, source in code.parts.items()}
@@ -218,7 +218,7 @@ def signs(source: str) -> list[str]:
 
 
 def _parsed(source: str) -> ast.Module | None:
-    """The syntax tree of a piece of code without its annotations, which say something to readers alone; None if it is not Python."""
+    """The syntax tree of a piece of code without annotations and lines that print, which do none of the work; None if it is not Python."""
     tree = parsed(source)
     for node in ast.walk(tree) if tree else ():
         for name in ("annotation", "returns"):
@@ -227,14 +227,20 @@ def _parsed(source: str) -> ast.Module | None:
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
             if isinstance(block, list):
-                setattr(node, name, [_unannotated(one) for one in block])
+                setattr(node, name, [_of_work(one) for one in block])
     return tree
 
 
-def _unannotated(node: ast.AST) -> ast.AST:
-    if not isinstance(node, ast.AnnAssign):
-        return node
-    return ast.Assign([node.target], node.value) if node.value else ast.Pass()
+def _of_work(node: ast.AST) -> ast.AST:
+    if isinstance(node, ast.AnnAssign):
+        return ast.Assign([node.target], node.value) if node.value else ast.Pass()
+    prints = (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == "print"
+    )
+    return ast.Pass() if prints else node
 
 
 _NOTHING = {ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Load, ast.Store, ast.Del}
@@ -243,15 +249,29 @@ _SIGNS = {ast.Module: "", ast.Expr: "", ast.arguments: "", ast.Name: "name", ast
 
 
 @lru_cache(1 << 12)
-def nameless(source: str) -> tuple[str, ...]:
+def nameless(source: str) -> tuple[object, ...]:
     """A piece of code as tokens in which the author's names are numbers, in the order in which they appear in their function.
 
-    Two pieces have the same ones if they differ in names, layout, comments, docstrings and imports alone.
+    Two pieces have the same ones if they differ in names, layout, comments, docstrings, annotations, imports and lines that print alone, and
+    in the order of functions, methods and classes.
     """
     tree = _parsed(source)
-    if tree is None:
-        return tuple(source.split())
-    out: list[str] = []
+    return tuple(source.split()) if tree is None else tuple(_any_order(tree))
+
+
+def _any_order(tree: ast.Module | ast.ClassDef) -> list[object]:
+    """The tokens of what stands between functions and classes, and then theirs, sorted."""
+    defined = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    tree.body = [node for node in tree.body if node not in defined]
+    parts = [
+        _any_order(node) if isinstance(node, ast.ClassDef) else _nameless(ast.Module([node], []))
+        for node in defined
+    ]
+    return [*_nameless(tree), *sorted(map(tuple, parts), key=repr)]
+
+
+def _nameless(tree: ast.AST) -> list[object]:
+    out: list[object] = []
     attributes = {
         node.attr
         for node in ast.walk(tree)
@@ -275,12 +295,12 @@ def nameless(source: str) -> tuple[str, ...]:
             parts = [(getattr(node, field, None), field) for field in node._fields if field != "type_params"]
             for value, field in reversed(parts):
                 if isinstance(value, str) and _is_name(node, field, value in attributes):
-                    todo.append((_number(value, scopes), scopes))
+                    todo.append((_number(f".{value}" if field == "attr" else value, scopes), scopes))
                 else:
                     todo.append((value, inside))
         elif not isinstance(node, ast.AST):
             out.append(repr(node)[:200])
-    return tuple(out)
+    return out
 
 
 class _Scope:

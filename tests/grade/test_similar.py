@@ -184,7 +184,8 @@ def test_who_hands_in_the_course_s_own_solution_is_listed_alone_too():
     renamed = personal.Renamed({"node": "n", "total": "sums", "slope": "k"}).visit(ast.parse(own["13.3"]))
     class_ = [code("ada", i13_3=ast.unparse(renamed)), code("bob", i13_3=engine), code("cem", i13_3=other)]
     assert groups(class_, own, stem) == [("13.3", ("ada",), True)]
-    assert groups([code("ada", i13_3=own["13.3"] + "\nprint(1)")], own, stem) == []
+    assert groups([code("ada", i13_3=own["13.3"] + "\nprint(1)")], own, stem) == [("13.3", ("ada",), True)]
+    assert groups([code("ada", i13_3=own["13.3"] + "\nready = 1")], own, stem) == []
 
 
 @pytest.mark.parametrize(
@@ -211,6 +212,7 @@ def test_who_hands_in_the_course_s_own_solution_is_listed_alone_too():
         ("def f(x):\n    'Says.'\n    return x  # yes", "def g(y): return y", True),
         ("f(x, k=1)", "f(x, l=1)", False),
         ("f(1)", "f(1.0)", False),
+        ("a = print(1)", "b = 2", False),
         ("if a:\n    b = 1\nc = 2", "if a:\n    b = 1\n    c = 2", False),
         ("a = 'one'", "a = 'two'", False),
         ("def f(:", "def  f(:", True),
@@ -220,6 +222,19 @@ def test_who_hands_in_the_course_s_own_solution_is_listed_alone_too():
             True,
         ),
         ("class A:\n    b: int = 1", "class A:\n    b = 1", True),
+        ("def f(data):\n    x.data = data", "def f(number):\n    x.data = number", True),
+        ("def f(data):\n    x.data = data", "def f(number):\n    x.data = data", False),
+        (
+            "def f(a):\n    return a\ndef g(b):\n    return -b",
+            "def g(b):\n    return -b\ndef f(a):\n    return a",
+            True,
+        ),
+        (
+            "class A:\n    b = 1\n    def f(self):\n        return 1\n    def g(self):\n        return 2",
+            "class A:\n    def g(self):\n        return 2\n    b = 1\n    def f(self):\n        return 1",
+            True,
+        ),
+        ("a = 1\nb = c", "b = c\na = 1", False),
         ("f: int = 1", "f = 2", False),
     ],
 )
@@ -227,9 +242,12 @@ def test_one_answer_is_another_with_other_names(one, other, alike):
     assert (similar.nameless(one) == similar.nameless(other)) == alike
 
 
-def test_annotations_are_nobody_s_work():
+def test_annotations_and_lines_that_print_are_nobody_s_work():
     dressed = CODE.replace("(root)", "(root: Node) -> None").replace(
         "stack = [root]", "stack: list[Node] = [root]"
+    )
+    dressed = dressed.replace(
+        "    while ready:\n", "    print(ready)\n    while ready:\n        print('now', len(ready))\n"
     )
     assert similar.signs(CODE) == similar.signs(dressed)
     assert groups([code("ada", i04_4=CODE), code("bob", i04_4=dressed)]) == [("04.4", ("ada", "bob"), False)]

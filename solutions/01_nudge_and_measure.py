@@ -443,6 +443,36 @@ def central_difference(f, x, h=1e-6, known={}):  # noqa: B006 (it is the mistake
     return out
 
 
+@wrong(
+    "",
+    "The nudge is not the h of the caller, but grows with x. The h that the caller gives must be used as it is.",
+    score=2,
+)
+def central_difference(f, x, h=1e-6):
+    out = []
+    for i, v in enumerate(x):
+        n = h * max(abs(v), 1)
+        a, b = list(x), list(x)
+        a[i] += n
+        b[i] -= n
+        out.append((f(a) - f(b)) / (2 * n))
+    return out
+
+
+@wrong(
+    "",
+    "For a list of one number you give a number. The gradient is a list in this case too, of one slope.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6):
+    out = [
+        (f([v + h * (j == i) for j, v in enumerate(x)]) - f([v - h * (j == i) for j, v in enumerate(x)]))
+        / (2 * h)
+        for i in range(len(x))
+    ]
+    return out[0] if len(out) == 1 else out
+
+
 @right
 def central_difference(f, x, h=1e-6):
     def at(i, step):

@@ -454,6 +454,16 @@ def _asked(formula):
     return rule
 
 
+wrong(
+    "",
+    "A rule with one operand returns one message: the number itself, with no brackets around it.",
+    score=1,
+)(
+    _rules(
+        smooth=lambda g, a: (g * math.exp(-a) / (1 + math.exp(-a)) ** 2,),
+        piece=lambda g, a: (g if a > 0 else 0.1 * g,),
+    )
+)
 avoiding(_rules(divide=_asked(lambda a, b: a / b)))
 avoiding(_rules(smooth=lambda g, a: g * torch.func.grad(torch.sigmoid)(torch.tensor(a))))
 avoiding(_rules(smooth=_asked(torch.sigmoid), piece=_asked(lambda a: torch.where(a > 0, a, 0.1 * a))))
@@ -765,6 +775,23 @@ def count(root):
                 deps[node] += 1
 
     visit(root)
+    return deps
+
+
+@wrong(
+    "",
+    "After the first dead end of a node its other edges are left out. Pass over the None alone, and go on.",
+)
+def count(root):
+    deps, stack = {root: 1}, [root]
+    while stack:
+        for e in stack.pop().edges:
+            if e is None:
+                break
+            if e not in deps:
+                deps[e] = 0
+                stack.append(e)
+            deps[e] += 1
     return deps
 
 

@@ -523,6 +523,23 @@ def learn(w, turns, lr):
     return values
 
 
+@wrong(
+    "",
+    "Every value is the last one: what you keep follows w when it is written to. Keep the number, which item() gives.",
+    score=1,
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad = None
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.detach())
+    return values
+
+
 @right
 def learn(w, turns, lr):
     optimizer = torch.optim.SGD([w], lr=lr)

@@ -811,6 +811,16 @@ def backward_frozen(first, middle, last, x):
     torch.tensor(loss.item(), requires_grad=True).backward()
 
 
+@wrong(
+    "",
+    "middle is frozen, but in another mode: training mode has nothing to do with gradients. The flags of its parameters are enough.",
+    score=2.5,
+)
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False).eval()
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
 @right
 def backward_frozen(first, middle, last, x):
     for p in middle.parameters():

@@ -1094,6 +1094,15 @@ def entropy(p):
     return torch.where(p > 0, safe * safe.log(), 0.0).sum()
 
 
+@wrong(
+    "",
+    "The gradient at 0 is that of a very small number, which is far from 0. Let nothing flow where p is 0.",
+    score=0.5,
+)
+def entropy(p):
+    return -(p * (p + 1e-38).log()).sum()
+
+
 @right
 def entropy(p):
     q = p.clamp(min=torch.finfo(p.dtype).tiny)

@@ -84,13 +84,13 @@ def test_those_who_work_alone_are_left_alone(stem):
 
 
 def test_of_many_classes_that_work_alone_hardly_any_has_a_pair():
-    """One class alone is luck; here are 56, with 2,240 students."""
+    """One class alone is luck; here are the 56 of the guide, with 2,240 students."""
     found = [
         (stem, seed, personal.measure(stem, seed, copies=0)[0])
         for stem in personal.stems()
-        for seed in (9, 10, 11, 12)
+        for seed in range(1100, 1104)
     ]
-    assert sum(len(pairs) for _, _, pairs in found) <= 4, [one for one in found if one[2]]
+    assert sum(len(pairs) for _, _, pairs in found) <= 2, [one for one in found if one[2]]
 
 
 def test_a_bank_that_grows_leaves_most_of_a_made_up_class_as_it_is(monkeypatch):

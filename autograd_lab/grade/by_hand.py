@@ -220,7 +220,7 @@ def _show(book: Gradebook, options: argparse.Namespace) -> int:
         ]:
             print(f"note: {_printable(note)}")
         for other in entry.others:
-            print(_printable(f"note: {other.file} earns {other.total:g} and does not count."))
+            print(_printable(f"note: {other.says}"))
     return 0
 
 

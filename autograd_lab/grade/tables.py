@@ -124,8 +124,7 @@ def _about(entry: Entry) -> Iterable[str]:
         yield f"Due {entry.extension}."
     if entry.closed:
         yield "It came after closing and counts nothing."
-    for other in entry.others:
-        yield f"{other.file} earns {other.total:g} and does not count."
+    yield from (other.says for other in entry.others)
 
 
 def nbgrader_rows(entries: Iterable[Entry], people: Mapping[str, Person]) -> Iterable[tuple[Any, ...]]:

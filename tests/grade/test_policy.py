@@ -291,6 +291,8 @@ def test_the_time_that_is_given_is_that_of_the_newest(tmp_path, grading):
     )
     assert (entries["ada"].total, entries["ada"].days_late) == (15.0, 0)
     assert [one.handed_in.year for one in entries["ada"].others] == [2026]
+    (said,) = [one.says for one in entries["ada"].others]
+    assert ", handed in 2026-" in said, "a file that was replaced has the name of the one that counts"
 
 
 def test_a_better_submission_counts_though_its_file_is_gone(tmp_path, grading, monkeypatch):

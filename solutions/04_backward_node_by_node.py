@@ -1244,7 +1244,10 @@ def waiting(which, later=0):
     for name in sorted(which, key=lambda name: int(name[1:])):
         number = int(name[1:]) + later
         edges = [Value(0.0, requires_grad=True).accumulator, *[None] * (7 * number % 5)]
-        made[name] = Value(0.0, requires_grad=True).accumulator if name[0] == "N" else Node("Op", edges)
+        called = ("MulBackward0", "AbsBackward0", "AddBackward0")[
+            number % 3
+        ]  # one of them comes before AccumulateGrad
+        made[name] = Value(0.0, requires_grad=True).accumulator if name[0] == "N" else Node(called, edges)
         made[name].number = number
         if name[0] == "N" and number % 2 == 0:  # as in a second pass
             made[name].variable.grad = 1.0
@@ -1421,6 +1424,19 @@ def pop(ready):
     node = max(ready, key=lambda node: (runs_first(node), node.number))
     ready.remove(node)
     return node
+
+
+@wrong(
+    "",
+    "A node that was made later has to wait for one of another kind. Among nodes that are not accumulators, the newest runs first.",
+)
+def pop(ready):
+    best = ready[0]
+    for n in ready[1:]:
+        if (n.name, n.number) < (best.name, best.number) if n.name != best.name else n.number > best.number:
+            best = n
+    ready.remove(best)
+    return best
 
 
 @right

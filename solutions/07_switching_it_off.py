@@ -340,7 +340,10 @@ def one_without_a_gradient(step):
     unused, other = torch.tensor(7.0, requires_grad=True), torch.tensor([5.0, 6.0], requires_grad=True)
     frozen = torch.tensor([1.0, 2.0])
     step([unused, p, other, q, frozen], 0.25)
-    return [unused.detach(), unused.grad, p.detach(), other.detach(), q.detach(), frozen.requires_grad]
+    moved = [unused.detach(), unused.grad, p.detach(), other.detach(), q.detach(), frozen.requires_grad]
+    alone, _ = two()
+    step([alone], 0.25)  # who never clears loses no second point here
+    return [*moved, (p.grad is None) == (alone.grad is None)]
 
 
 @wrong("M15",
@@ -546,6 +549,24 @@ def step(parameters, lr):
                 break
             p -= lr * p.grad
             p.grad = None
+
+
+@wrong(
+    "M11",
+    "Where one parameter has no gradient, the others keep theirs after the step. Each that was used for a step is cleared.",
+    score=3,
+)
+def step(parameters, lr):
+    if all(p.grad is not None for p in parameters):
+        with torch.no_grad():
+            for p in parameters:
+                p -= lr * p.grad
+                p.grad = None
+    else:
+        with torch.no_grad():
+            for p in parameters:
+                if p.grad is not None:
+                    p -= lr * p.grad
 
 
 @right

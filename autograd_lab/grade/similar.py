@@ -262,7 +262,7 @@ def nameless(source: str) -> tuple[object, ...]:
 def _any_order(tree: ast.Module | ast.ClassDef) -> list[object]:
     """The tokens of what stands between functions and classes, and then theirs, sorted."""
     defined = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    tree.body = [node for node in tree.body if node not in defined]
+    tree.body = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
     parts = [
         _any_order(node) if isinstance(node, ast.ClassDef) else _nameless(ast.Module([node], []))
         for node in defined

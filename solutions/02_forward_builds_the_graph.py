@@ -381,7 +381,7 @@ def build(a, b):
 
 @wrong(
     "",
-    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes the messages on their way, or what the nodes have saved.",
+    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes what is sent back, or what the nodes have saved.",
     score=1,
 )
 def build(a, b):
@@ -392,7 +392,7 @@ def build(a, b):
 
 @wrong(
     "",
-    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes the messages on their way, or what the nodes have saved.",
+    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes what is sent back, or what the nodes have saved.",
     score=1,
 )
 def build(a, b):
@@ -403,7 +403,7 @@ def build(a, b):
 
 @wrong(
     "",
-    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes the messages on their way, or what the nodes have saved.",
+    "The graph has the right nodes, but what arrives at the leaves is not the gradient: something changes what is sent back, or what the nodes have saved.",
     score=1,
 )
 def build(a, b):

@@ -6,8 +6,10 @@ The walk uses `grad_fn`, `next_functions`, `name()` and `variable` only, so a lo
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Mapping
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -137,26 +139,36 @@ def _folded(trace: Trace) -> Trace:
     around = min(
         [len(outer.split(".")) if outer else 0, *(len(path) - 1 for path in paths)]
     )  # a box around everything would be all of the picture
-    inside = [
-        node["kind"] != "accumulate" for node in trace.nodes[:-1]
-    ]  # the root stands by itself, and leaves do
-    size = max(sum(inside) // PARTS, 1)
-    last, place = "", 0
-    nodes = []
+    # The root stands by itself, and leaves need no scope: they are drawn where they are used.
+    inside = [n for n, node in enumerate(trace.nodes[:-1]) if node["kind"] != "accumulate"]
+    parts = {} if named else _parts(trace, inside)
+    last = ""
+    nodes = list(trace.nodes)
     for n, (node, module) in enumerate(zip(trace.nodes, modules, strict=True)):
         if named:  # what has no parameters belongs to the module around what it works on
             before = next((modules[edge[0]] for edge in node["edges"] if edge and modules[edge[0]]), last)
             module = modules[n] = module or before.rpartition(".")[0]
             last = module
             pieces = module.split(".") if module else []
-            scope = SEPARATOR.join(".".join(pieces[: i + 1]) for i in range(around, len(pieces)))
-        else:
-            first = place // size * size
-            scope = f"nodes {first + 1} to {min(first + size, sum(inside))}"
-        within = n < len(inside) and inside[n]
-        place += within
-        nodes.append({**node, "scope": scope} if within else node)
+            parts[n] = SEPARATOR.join(".".join(pieces[: i + 1]) for i in range(around, len(pieces)))
+    for n in inside:
+        nodes[n] = {**nodes[n], "scope": parts[n]}
     return Trace(trace.title, trace.sources, trace.values, trace.tensors, nodes, trace.events)
+
+
+def _parts(trace: Trace, inside: list[int]) -> dict[int, str]:
+    """{node: "nodes 1 to 33", the part of the graph that it is in}, in parts of the same size; leaves that only one part uses count there."""
+    size = max(len(inside) // PARTS, 1)
+    part = {n: place // size for place, n in enumerate(inside)}
+    users: dict[int, set[int | None]] = {}
+    for n, node in enumerate(trace.nodes):
+        for edge in node["edges"]:
+            if edge is not None and trace.nodes[edge[0]]["kind"] == "accumulate":
+                users.setdefault(edge[0], set()).add(part.get(n))
+    many = Counter(part.values())
+    many.update(one for (one, *others) in users.values() if one is not None and not others)
+    last = dict(zip(many, accumulate(many[one] for one in many), strict=True))
+    return {n: f"nodes {last[one] - many[one] + 1} to {last[one]}" for n, one in part.items()}
 
 
 def _module_of(trace: Trace, n: int, modules: list[str]) -> str:

@@ -137,8 +137,24 @@ def test_the_variables_of_the_caller_name_the_leaves_and_the_modules():
         x = cell(x)
     shown = re.findall(r">([^<]+)</text>", lab.draw(x).svg)  # one module, 400 times, parts nothing
     assert "nodes 1 to 133" in shown
-    for first, last, inside in re.findall(r"nodes (\d+) to (\d+)\n(\d+) nodes?", "\n".join(shown)):
-        assert int(last) - int(first) + 1 == int(inside)
+
+
+@pytest.mark.parametrize("leaves", ["one", "two", "one each", "every third", "of two parts"])
+def test_a_part_without_a_module_counts_as_many_nodes_as_its_heading(leaves):
+    """Leaves that one part alone uses are drawn in it, and count."""
+    one, other = torch.tensor(0.5, requires_grad=True), torch.tensor(0.25, requires_grad=True)
+    y = one
+    for i in range(400):
+        y = y.sin()
+        if leaves == "one each" or (leaves == "every third" and not i % 3):
+            y = y * torch.tensor(1.5, requires_grad=True)
+        if (leaves == "two" and i == 200) or (leaves == "of two parts" and i in (100, 300)):
+            y = y + other
+    shown = re.findall(r">([^<]+)</text>", lab.draw(y).svg)
+    counted = re.findall(r"nodes (\d+) to (\d+)\n(\d+) nodes?", "\n".join(shown))
+    assert len(counted) >= 12
+    assert all(int(last) - int(first) + 1 == int(inside) for first, last, inside in counted), counted
+    assert [int(first) for first, _, _ in counted] == [1, *(int(last) + 1 for _, last, _ in counted[:-1])]
 
 
 def test_iterations_are_bundled_by_their_numbers():

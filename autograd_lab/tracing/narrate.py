@@ -56,9 +56,8 @@ class Narrator:
 
     def __init__(self, trace: Trace, called: list[str] | None = None) -> None:
         self.trace = trace
-        self.called = called = (
-            called_in(trace) if called is None else called
-        )  # by the program, each tensor apart
+        called = called_in(trace) if called is None else called
+        self.called = called  # by the program, each tensor apart
         total = Counter(node["name"] for node in trace.nodes)
         seen: Counter[str] = Counter()
         self.nodes: list[str] = []

@@ -1138,7 +1138,7 @@ class Recorder(Watch):
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
-            self.met, self.grads, self.returned, self.used_in = {}, {}, {}, {}
+            self.met, self.grads, self.returned, self.used_in, self.beneath = {}, {}, {}, {}, {}
             self.nameless, self.unnamed = [], []
             self.scopes = []
             self.shared_memory, self.remakes, self.arrays = Shared(_no_more, _no_more), [], {}

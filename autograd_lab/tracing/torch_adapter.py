@@ -365,7 +365,7 @@ class TorchRecorder(Recorder):
             self.notes, self.answers = self.answers + self.notes, []
         found = super().lists()
         self.kept, self.known, self.last, self.candidates = [], {}, (), []
-        self.histories, self.unsure, self.unwritten = {}, [], {}
+        self.histories, self.unsure, self.unwritten, self.storages = {}, [], {}, {}
         return found
 
     def finish(self, error, frame) -> None:
@@ -496,9 +496,8 @@ class TorchRecorder(Recorder):
         user_place = _place(user)
         said = op
         if op.startswith("_foreach_") and library_function(frame, lambda file: file.startswith(_OURS)):
-            said = (self.by if old else "") or op.removeprefix(
-                "_foreach_"
-            )  # the program called none of these
+            # The program called none of these.
+            said = (self.by if old else "") or op.removeprefix("_foreach_")
         if user is not self.frame:
             self._moved(user)
         before_call, self.call = self.call, _user_call(frame)[1]
@@ -1052,8 +1051,8 @@ class TorchRecorder(Recorder):
         if not _is_ordinary(t) or not t.numel():
             return
         with self.quietly("memory that NumPy shares"):
-            if _is_ordinary(t):  # it will be written, and nobody will tell
-                self.unwritten.pop(t.untyped_storage()._cdata, None)
+            # It will be written, and nobody will tell.
+            self.unwritten.pop(t.untyped_storage()._cdata, None)
             frame = _user_frame(sys._getframe(1))
             if self.memory:
                 self._look((t,), frame)
@@ -1114,9 +1113,8 @@ class TorchRecorder(Recorder):
                 numbers = [i for i, t in enumerate(operands) if not isinstance(t, torch.Tensor)]
                 if same:
                     place = inputs.index(name) if name in inputs else len(operands)
-                    own = (
-                        operands[place] if place < len(operands) else None
-                    )  # y and y.detach() share their memory
+                    # y and y.detach() share their memory.
+                    own = operands[place] if place < len(operands) else None
                     own = next((t for t in same if t is own), same[0])
                     found.append((name, own, version_of(own)))
                 elif numbers and not one.data.dim():

@@ -61,9 +61,8 @@ def test_after_an_update_the_old_and_the_new_tensor_have_names_of_their_own():
     )
     assert rules.forward(trace, n)[0].startswith("w₂ = w₁ - ")
     assert any("What is w₂?" in q["ask"] for q in questions(trace))
-    assert (
-        trace.why("w").cause == trace.why("w₂").cause != trace.why("w₁").cause
-    )  # the trace has the program's names
+    # The trace has the program's names.
+    assert trace.why("w").cause == trace.why("w₂").cause != trace.why("w₁").cause
     assert space["w"].grad_fn is not None
 
 

@@ -45,7 +45,12 @@ def shared_with_numpy(torch):
     (x * y).sum().backward()
 
 
-PROGRAMS = [once, twice, with_a_hook, shared_with_numpy]
+def written_beneath(torch):
+    x = torch.ones(3, requires_grad=True) * 2
+    x[1:].detach().fill_(7.0)
+
+
+PROGRAMS = [once, twice, with_a_hook, shared_with_numpy, written_beneath]
 
 
 def recorded(torch, recorder, program):
@@ -100,6 +105,27 @@ def test_a_recording_and_what_is_made_from_it(library, use, program):
         assert left_by(lambda: use(recorded(torch, lab.record_torch, program))) == []
     else:
         assert left_by(lambda: use(recorded(autograd_lab, lab.record, program))) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+def test_a_trace_that_has_been_read_keeps_none_of_the_tensors(library, program):
+    torch, recorder = autograd_lab, lab.record
+    if library == "torch":
+        torch = pytest.importorskip("torch", reason="records real PyTorch", exc_type=ImportError)
+        recorder = lab.record_torch
+
+    def alive():
+        return [x for x in gc.get_objects() if isinstance(x, torch.Tensor)]
+
+    told(recorded(torch, recorder, program))  # what is made once is kept
+    gc.collect()
+    before = set(map(id, alive()))
+    trace = recorded(torch, recorder, program)
+    told(trace)
+    gc.collect()
+    assert [x for x in alive() if id(x) not in before] == []
+    assert len(trace)
 
 
 def test_a_question_of_practice():

@@ -90,9 +90,8 @@ def find(trace: Trace, tensor: Any) -> int:
     """The number of a tensor of the trace."""
     if isinstance(tensor, str):
         found = [t for t, record in enumerate(trace.tensors) if record["name"] == tensor]
-        found = found or [
-            t for t, name in enumerate(called_in(trace)) if name == tensor
-        ]  # as the stepper has it
+        if not found:  # perhaps as the stepper has it
+            found = [t for t, name in enumerate(called_in(trace)) if name == tensor]
         if not found:
             names = sorted({record["name"] for record in trace.tensors if record["name"].isidentifier()})
             raise KeyError(

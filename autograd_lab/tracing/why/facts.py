@@ -57,9 +57,8 @@ class Facts:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.events = trace.events
-        self.words = Narrator(
-            trace, [tensor["name"] for tensor in trace.tensors]
-        )  # which of several: see `name`
+        own = [tensor["name"] for tensor in trace.tensors]  # which of several: see `name`
+        self.words = Narrator(trace, own)
         self._called: dict[int, str] = {}
         self.maker: dict[int, int] = {}  # tensor -> the event that made it
         self.node_event: dict[int, int] = {}  # node -> the event that made it

@@ -39,7 +39,7 @@ class CannotGradeError(Exception):
 class Limits:
     """What one submission may use. Endless loops are detected by processor time, so a busy machine fails no student."""
 
-    cell_cpu: float = 10.0
+    cell_cpu: float = 5.0
     """Seconds of processor time for a cell."""
     cell_wall: float = 30.0
     """Seconds of wall time for a cell, for cells that wait rather than compute."""

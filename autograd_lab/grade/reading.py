@@ -258,7 +258,8 @@ def _notebook(document: dict[str, Any], notes: list[str]) -> Notebook:
             cells.append(cell)
     if odd:
         notes.append(
-            f"{odd} of its cells {'is' if odd == 1 else 'are'} none and {'was' if odd == 1 else 'were'} left out."
+            f"{odd} {'entry' if odd == 1 else 'entries'} in its list of cells {'is' if odd == 1 else 'are'} not what a cell is "
+            f"and {'was' if odd == 1 else 'were'} left out."
         )
     size = sum(len(cell.source) for cell in cells)
     if size > MOST_TEXT:

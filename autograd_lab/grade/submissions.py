@@ -586,7 +586,8 @@ def _unpack(file: File, most: int, allowance: Allowance) -> Iterator[File]:
                 for info in archive.infolist()
                 if not info.is_dir()
                 and info.filename.lower().endswith(".ipynb")
-                and not any(skipped(part) for part in info.filename.split("/"))
+                # tar, which Windows has, writes "./04.ipynb"; nothing is unpacked to where a name says
+                and not any(skipped(part) for part in info.filename.split("/") if part not in (".", ".."))
             ]
     except UnreadableError as error:
         yield File(file.path, file.name, str(error))
@@ -606,7 +607,7 @@ def _unpack(file: File, most: int, allowance: Allowance) -> Iterator[File]:
 def _is_zip(path: Path) -> bool:
     try:
         with path.open("rb") as opened:
-            return opened.read(4) == b"PK\x03\x04"
+            return opened.read(4) in (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty one
     except OSError:
         return False
 

@@ -252,6 +252,28 @@ def test_a_zip_in_place_of_the_notebook(top):
     assert len(r.read(s.load(one.file)).cells) == len(c.document()["cells"])
 
 
+@pytest.mark.parametrize(
+    "name", [f"./{NB}", f"./hw/./{NB}", f"hw/../{NB}", f"../{NB}", f"/{NB}", f"hw//{NB}", f"hw\\{NB}"]
+)
+def test_a_zip_whose_names_take_a_detour(top, name):
+    c.hand_in(top, "ada", zipped(**{name: json.dumps(c.document())}), "work.zip")
+    (one,) = find(top).submissions
+    assert one.notebook == NB.removesuffix(".ipynb")
+    assert len(r.read(s.load(one.file)).cells) == len(c.document()["cells"])
+
+
+def test_what_lies_beside_a_notebook_in_an_archive_made_of_a_folder(top):
+    c.hand_in(top, "ada", zipped(**{f"./{NB}": json.dumps(c.document()), "./own.py": "x = 1"}), "work.zip")
+    assert beside(top, "ada") == ({"own.py": "x = 1"}, "")
+
+
+def test_an_empty_archive_is_one(top):
+    c.hand_in(top, "ada", zipped(), "work.zip")
+    c.hand_in(top, "bob", c.document())
+    ada = next(one for one in find(top).submissions if one.student == "ada")
+    assert ada.notes == ("ada/work.zip is a zip archive without a notebook in it.",)
+
+
 def test_checkpoints_are_not_submissions(top):
     c.hand_in(top, "ada", c.document())
     c.hand_in(top, "ada", c.document("exercises"), f".ipynb_checkpoints/{NB}")
@@ -452,7 +474,7 @@ def test_odd_cells_are_left_out():
     }
     made = r.read(json.dumps(data).encode())
     assert [x.source for x in made.cells] == ["", "", "?x"]
-    assert "4 of its cells are none" in made.notes[0]
+    assert made.notes[0].startswith("4 entries in its list of cells are not what a cell is")
 
 
 @pytest.mark.parametrize(

@@ -894,7 +894,7 @@ def test_the_engine_is_as_before_at_whichever_instruction_it_was_stopped():
     met = {}
     traced(lambda frame: met.setdefault((frame.f_code, frame.f_lasti), len(met)))
     chosen = {key for key, n in met.items() if Path(key[0].co_filename).name in switching or n % 20 == 0}
-    assert len(chosen) > 400
+    assert len(chosen) > 300  # 3.13 has fewer instructions than 3.11
     before = engine_state()
     for key in chosen:
         traced(stop_at(key))

@@ -586,7 +586,7 @@ def _unpack(file: File, most: int, allowance: Allowance) -> Iterator[File]:
                 for info in archive.infolist()
                 if not info.is_dir()
                 and info.filename.lower().endswith(".ipynb")
-                # tar, which Windows has, writes "./04.ipynb"; nothing is unpacked to where a name says
+                # tar, which Windows has, puts "./" before a name; nothing is unpacked to where a name says
                 and not any(skipped(part) for part in info.filename.split("/") if part not in (".", ".."))
             ]
     except UnreadableError as error:

@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .archives import MOST_ENTRIES, open_archive
@@ -31,11 +31,13 @@ from .reading import UnreadableError
 from .submissions import DEEPEST, MOST_BYTES, Download, show, skipped
 
 CANVAS = re.compile(
-    r"(?:(?P<name>.*?)_(?P<late>LATE_)?(?P<user>\d+)|(?P<also_late>LATE_)?(?P<anon>anon_[A-Za-z0-9]{5}))"
+    r"(?:(?P<also_late>LATE_)?(?P<anon>anon_[A-Za-z0-9]{5})|(?P<name>.*?)_(?P<late>LATE_)?(?P<user>\d+))"
     r"_(?:(?P<file>\d+)_(?P<rest>.+)|(?P<text>text|link)\.html)",
     re.DOTALL,
 )
-"""The first numbers count, as they do when Canvas takes the files back. Anonymous submissions have a code in place of name and number."""
+"""The first numbers count, as they do when Canvas takes the files back, unless the roster knows better (see _shifted). Anonymous
+submissions have a code in place of name and number; it is tried first, because a file may be called "04_...".
+"""
 MOODLE = re.compile(
     r"(?P<name>[^_]*)_(?P<user>\d+)_assignsubmission_(?P<plugin>[a-z]+)(?:_(?P<rest>.*))?", re.DOTALL
 )
@@ -79,6 +81,57 @@ def piece_of(name: str) -> re.Match[str] | None:
     return MOODLE.fullmatch(name) or CANVAS.fullmatch(name)
 
 
+@dataclass(frozen=True)
+class _Canvas:
+    """The parts of a name of Canvas's."""
+
+    user: str
+    name: str
+    file: str
+    rest: str
+    late: bool = False
+    typed: str = ""
+    """Whether it holds a "text" or a "link" in place of a file."""
+    doubtful: bool = False
+    """Whether the numbers may be other ones: the student's name, or that of the file, may have one, too."""
+
+
+def _of_canvas(name: str, roster: Roster | None = None) -> _Canvas | None:
+    """The parts of a name that Canvas gave to a student's file, or None."""
+    fits = CANVAS.fullmatch(name)
+    if not fits:
+        return None
+    text, late = fits["text"] or "", bool(fits["late"] or fits["also_late"])
+    rest = fits["rest"] or f"{text}.html"
+    user = fits["user"] or fits["anon"]
+    first = _Canvas(user, norm(fits["name"] or ""), fits["file"] or "", rest, late, text)
+    other = _shifted(first)
+    if not other:
+        return first
+    ours, others = _fit(first, roster), _fit(other, roster)
+    return replace(other if others > ours else first, doubtful=ours == others == 0)
+
+
+def _shifted(found: _Canvas) -> _Canvas | None:
+    """The other way to read "student_3_1234_56789_name.ipynb", where the 3 belongs to the name; None if there is none.
+
+    The notebooks of the course are called "04_...", so at least three digits make another number.
+    """
+    more = re.fullmatch(r"([1-9]\d{2,})_(.+)", found.rest, re.DOTALL)
+    if not more or found.late or not found.name:
+        return None
+    return _Canvas(found.file, f"{found.name}_{found.user}", more[1], more[2])
+
+
+def _fit(found: _Canvas, roster: Roster | None) -> int:
+    """How well the roster knows somebody of this number and name; 0: not at all."""
+    if roster is None:
+        return 0
+    numbered = roster.match(found.user, "canvas")
+    named = [person for person in roster.match(found.name) if person.known]
+    return 2 * bool(numbered) + bool(named and (not numbered or numbered[0] in named))
+
+
 @contextmanager
 def collected(top: Path, out: Path, roster: Roster | None = None) -> Iterator[Download]:
     """The submissions in `top`, a folder or a zip archive: as they are, or sorted into a folder of `out` while this is open.
@@ -99,7 +152,7 @@ def _collect(top: Path, place: Path, roster: Roster) -> Download:
         if not top.is_dir() and not top.is_file():
             return made  # find says why
         top = _inner(top) if top.is_dir() else _inner(_unpack(top, place, made), packed=True)
-        pieces = list(_pieces(top, "", place, made))
+        pieces = list(_pieces(top, "", place, made, roster))
         if not pieces:
             made.folder = top
             return made
@@ -136,7 +189,7 @@ def _entries(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: os.fsencode(path.name))
 
 
-def _pieces(top: Path, source: str, place: Path, made: Download) -> Iterator[_Piece]:
+def _pieces(top: Path, source: str, place: Path, made: Download, roster: Roster) -> Iterator[_Piece]:
     """What in a folder has a name of Canvas's or Moodle's; if it holds nothing but downloaded archives, what is in these."""
     entries = _entries(top)
     packed = [path for path in entries if path.suffix.lower() == ".zip" and path.is_file()]
@@ -144,7 +197,7 @@ def _pieces(top: Path, source: str, place: Path, made: Download) -> Iterator[_Pi
     # among other things, an archive is a student's, who may have packed what looks like another's
     if packed and not others and not source and all(map(_is_download, packed)):
         for path in packed:
-            yield from _pieces(_inner(_unpack(path, place, made)), show(path.name), place, made)
+            yield from _pieces(_inner(_unpack(path, place, made)), show(path.name), place, made, roster)
         return
     loose = [*packed, *(path for path in others if path.is_file())]
     of_canvas = [path for path in loose if CANVAS.fullmatch(path.name)]
@@ -152,7 +205,7 @@ def _pieces(top: Path, source: str, place: Path, made: Download) -> Iterator[_Pi
     flat = 2 * len(of_canvas) >= len(loose) and (of_canvas or not others)
     for path in entries:
         moodle = MOODLE.fullmatch(path.name)
-        canvas = CANVAS.fullmatch(path.name) if flat and not path.is_dir() else None
+        canvas = _of_canvas(path.name, roster) if flat and not path.is_dir() else None
         shown = f"{source}/{show(path.name)}" if source else show(path.name)
         if moodle:
             rest = "" if path.is_dir() else moodle["rest"] or path.name
@@ -160,11 +213,11 @@ def _pieces(top: Path, source: str, place: Path, made: Download) -> Iterator[_Pi
             if moodle["plugin"] == "onlinetext":
                 made.notes.append(f"{shown} is a text that was typed into Moodle, not a notebook.")
         elif canvas:
-            rest, number = canvas["rest"] or f"{canvas['text']}.html", int(canvas["file"] or 0)
-            late = bool(canvas["late"] or canvas["also_late"])
-            user = canvas["user"] or canvas["anon"]
-            yield _Piece(path, shown, "canvas", user, norm(canvas["name"] or ""), rest, source, number, late)
-            if canvas["text"]:
+            number = int(canvas.file or 0)
+            yield _Piece(
+                path, shown, "canvas", canvas.user, canvas.name, canvas.rest, source, number, canvas.late
+            )
+            if canvas.typed:
                 made.notes.append(f"{shown} is a text or a link that was typed into Canvas, not a notebook.")
 
 
@@ -389,7 +442,8 @@ def _unpack(archive_path: Path, place: Path, made: Download) -> Path:
                     continue
                 whose = next((part for part in parts if piece_of(part)), parts[0])
                 fits = piece_of(whose)
-                whose = f"{fits['name']}_{fits['user']}" if fits else whose
+                if fits:
+                    whose = fits.groupdict().get("anon") or f"{fits['name']}_{fits['user']}"
                 counted[whose] = counted.get(whose, 0) + 1
                 left = MOST_OF_ONE - spent.get(whose, 0)
                 if counted[whose] > MOST_ENTRIES or left <= 0 or len(parts) > DEEPEST + 3:
@@ -458,18 +512,28 @@ def _copy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path, most: i
     return written
 
 
-def origin(name: str) -> Mapping[str, str]:
-    """{"system", "user", "file"} of a file by its name in a download, as the gradebook has it; {} if it came another way."""
+def origin(name: str, roster: Roster | None = None) -> Mapping[str, str]:
+    """What Canvas or Moodle called a file, by its name in a download, as the gradebook has it; {} if it came another way.
+
+    "system", "user" and "file" (the numbers), "name"; "doubtful" is not "" if the numbers may be other ones
+    """
     for part in name.split("/")[:2]:
         fits = MOODLE.fullmatch(part)
         if fits:
-            return {"system": "moodle", "user": fits["user"], "file": "", "name": fits["name"]}
-        fits = CANVAS.fullmatch(part)
-        if fits:
+            return {
+                "system": "moodle",
+                "user": fits["user"],
+                "file": "",
+                "name": fits["name"],
+                "doubtful": "",
+            }
+        canvas = _of_canvas(part, roster)
+        if canvas:
             return {
                 "system": "canvas",
-                "user": fits["user"] or fits["anon"],
-                "file": fits["file"] or "",
-                "name": fits["name"] or "",
+                "user": canvas.user,
+                "file": canvas.file,
+                "name": canvas.name,
+                "doubtful": "yes" if canvas.doubtful else "",
             }
     return {}

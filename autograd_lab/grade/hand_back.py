@@ -235,11 +235,14 @@ def _write(made: Handed, options: argparse.Namespace) -> None:
 # ----------------------------------------------------------------------
 
 
-def _handle(book: Gradebook, entry: Entry, system: str) -> Mapping[str, str]:
-    """What a system called the file of an entry, if it came from there: {"user", "file", "name"}."""
+def _handle(book: Gradebook, entry: Entry, system: str, roster: Roster) -> Mapping[str, str]:
+    """What a system called the newest file for an entry, if it came from there: as collect.origin has it.
+
+    The newest, not the one that counts: Canvas takes a page only for a file of the latest submission.
+    """
     kept = book.setting("handles", {}).get(entry.student, {}).get(entry.notebook, "")
-    for name in (entry.file, kept):
-        found = collect.origin(name)
+    for name in (kept, entry.file):
+        found = collect.origin(name, roster)
         if found.get("system") == system:
             return found
     return {}
@@ -299,12 +302,13 @@ def _canvas(
     """Canvas attaches a page to the submission whose user and file stand in its name, so it reaches only those who handed a file in."""
     made = Handed()
     for notebook, own in _by_notebook(entries).items():
-        files, without = {}, []
+        files, without, doubtful = {}, [], []
         for entry in own:
-            came = _handle(book, entry, "canvas")
+            came = _handle(book, entry, "canvas", roster)
             if came.get("file"):
-                name = re.sub(r"_\d+(?=_|$)", "", came["name"])
-                files[f"{name}_{came['user']}_{came['file']}_{PAGE}"] = pages[entry.student]
+                if came["doubtful"]:
+                    doubtful.append(entry.student)
+                files[_name_for_canvas(came)] = pages[entry.student]
                 made.given.add(entry.student)
             elif entry.status != "missing":
                 without.append(entry.student)
@@ -314,11 +318,27 @@ def _canvas(
             made.lacking.append(
                 f"{notebook}: no page for {_some(without)}, whose files did not come from Canvas; it takes a page only for a file."
             )
+        if doubtful:
+            made.lacking.append(
+                f"{notebook}: Canvas may not take the page of {_some(doubtful)}: the numbers in the file's name can be read in two ways. "
+                "A --roster with a column `canvas id` says which is right."
+            )
     _canvas_grades(book, entries, roster, out, options, made)
     made.todo.append(
-        "Canvas: each zip goes to Grades, the assignment's menu, Re-Upload Submissions; grades.csv to Grades, Import."
+        "Canvas: each zip goes to Grades, the assignment's menu, Re-Upload Submissions; each table of grades to Grades, Import. "
+        "Canvas names a page after the file that was handed in, .ipynb: tell your students to save it under a name that ends in .html."
     )
     return made
+
+
+def _name_for_canvas(came: Mapping[str, str]) -> str:
+    """A name of which Canvas reads the first two numbers, or the code and the number behind a beginning "anon"."""
+    if not came["name"]:
+        return f"{came['user']}_{came['file']}_{PAGE}"
+    words = [word for word in came["name"].split("_") if word and not re.fullmatch("[0-9]+", word)]
+    if words[:1] in ([], ["anon"]):
+        words.insert(0, "student")
+    return f"{'_'.join(words)}_{came['user']}_{came['file']}_{PAGE}"
 
 
 def _by_notebook(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -373,7 +393,7 @@ def _canvas_grades(
             if not number:
                 continue
             student = next((p.student for p in roster.match(number, "canvas")), "") or _by_file(
-                book, entries, number
+                book, entries, roster, number
             )
             student = student or _only(roster.match(row[0]))
             if student:
@@ -391,7 +411,9 @@ def _canvas_grades(
                 (
                     came["user"]
                     for e in entries
-                    if e.student == student and (came := _handle(book, e, "canvas"))
+                    if e.student == student
+                    and (came := _handle(book, e, "canvas", roster))
+                    and not came["doubtful"]
                 ),
                 "",
             )
@@ -443,8 +465,8 @@ def _column(notebook: str, titles: Sequence[str], options: argparse.Namespace) -
     return fits[0]
 
 
-def _by_file(book: Gradebook, entries: Sequence[Entry], number: str) -> str:
-    return next((e.student for e in entries if _handle(book, e, "canvas").get("user") == number), "")
+def _by_file(book: Gradebook, entries: Sequence[Entry], roster: Roster, number: str) -> str:
+    return next((e.student for e in entries if _handle(book, e, "canvas", roster).get("user") == number), "")
 
 
 def _only(people: Sequence[Person]) -> str:
@@ -497,7 +519,7 @@ def _moodle(
         files, rows, without = {}, [], []
         for entry in own:
             person = next((p for p in roster.people if p.student == entry.student), Person(entry.student))
-            number, name = _participant(book, entry, person, sheet)
+            number, name = _participant(book, entry, person, roster, sheet)
             if not number:
                 without.append(entry.student)
                 continue
@@ -566,9 +588,11 @@ class _Sheet:
         return fits[0] if len(fits) == 1 else ""
 
 
-def _participant(book: Gradebook, entry: Entry, person: Person, sheet: _Sheet | None) -> tuple[str, str]:
+def _participant(
+    book: Gradebook, entry: Entry, person: Person, roster: Roster, sheet: _Sheet | None
+) -> tuple[str, str]:
     """(the number of a student in the assignment, the name there); "" if it is unknown."""
-    came = _handle(book, entry, "moodle")
+    came = _handle(book, entry, "moodle", roster)
     number = came.get("user", "")
     if sheet:
         if number not in sheet.people:

@@ -565,3 +565,33 @@ def test_a_canvas_download_is_graded_and_graded_only_once(tmp_path, monkeypatch,
     assert "Not on the roster" not in capsys.readouterr().err
     with Gradebook(tmp_path / "out" / NAME) as book:
         assert [entry.student for entry in book.entries()] == ["jdoe", "jdoe2"]
+
+
+@pytest.mark.parametrize("numbers", [True, False], ids=["numbers", "names"])
+def test_a_number_at_the_end_of_a_name_is_not_canvass(tmp_path, numbers):
+    """Canvas writes student_3, user 1234, as student_3_1234_...: the roster says that the 3 is not a user, though Bo is user 3."""
+    files = {
+        f"student_3_1234_7000_{NB}": b"three",
+        f"bergbo_3_7001_{NB}": b"bo",
+        f"mayjo_9_7002_2024_{NB}": b"jo",
+    }
+    rows = ["s3,student_3,1234", "bo,Bo Berg,3", "jo,Jo May,9"]
+    rows = [row if numbers else row.rpartition(",")[0] + "," for row in rows]
+    (tmp_path / "class.csv").write_text("\n".join(["student,name,canvas id", *rows]))
+    roster = people.read_roster(tmp_path / "class.csv")
+    loaded, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out", roster)
+    assert loaded == {"s3": b"three", "bo": b"bo", "jo": b"jo"}
+    names = {one.student: one.file.name for one in found.submissions}
+    read = {student: collect.origin(name, roster) for student, name in names.items()}
+    assert {student: (one["user"], one["file"]) for student, one in read.items()} == {
+        "s3": ("1234", "7000"), "bo": ("3", "7001"), "jo": ("9", "7002"),
+    }  # fmt: skip
+    assert not any(one["doubtful"] for one in read.values())
+
+
+def test_anonymous_students_do_not_share_what_one_may_hand_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(collect, "MOST_OF_ONE", 100)
+    files = {f"anon_{code}_{70 + i}_{NB}": code.encode() * 12 for i, code in enumerate(["aB3xY", "q1w2e"])}
+    loaded, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out")
+    assert loaded == {"anon_aB3xY": b"aB3xY" * 12, "anon_q1w2e": b"q1w2e" * 12}
+    assert found.warnings == []

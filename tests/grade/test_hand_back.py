@@ -57,24 +57,22 @@ def desk(tmp_path, monkeypatch):
 
 
 def as_canvas_reads(name):
-    """(user, attachment) as Canvas's infer_comment_context_from_filename finds them."""
-    parts = name.split("_")
-    user, attachment = [part for part in parts if re.fullmatch(r"\d+", part)][:2]
-    assert not parts[-1].startswith("link")
-    return int(user), int(attachment)
+    """(user, file): what follows "anon" at the beginning, otherwise the first two words of digits; LATE is no word."""
+    words = [word for word in name.split("_") if word != "LATE"]
+    assert not words[-1].startswith("link")
+    if words[0] == "anon":
+        return words[1], int(words[2])
+    user, file = [int(word) for word in words if re.fullmatch("[0-9]+", word)][:2]
+    return user, file
 
 
 def as_moodle_reads(path):
-    """(participant, file) as Moodle's is_valid_filename_for_import finds them."""
-    parts = path.split("/")
-    assert not parts[-1].startswith((".", "~"))
-    while parts:
-        info = parts.pop(0).split("_", 4)
-        if len(info) < 4 or not info[1].isdigit():
-            continue
-        assert info[2:4] == ["assignsubmission", "file"]
-        return int(info[1]), "/".join([*([info[4]] if len(info) == 5 else [""]), *parts]).lstrip("/")
-    raise AssertionError(path)
+    """(participant, file): of the first part of the path that has four words or more, the second of which is a number."""
+    assert not path.rpartition("/")[2].startswith((".", "~"))
+    part, *below = path.split("/")
+    _, number, kind, plugin, *more = part.split("_", 4)
+    assert (kind, plugin) == ("assignsubmission", "file")
+    return int(number), "/".join([*more, *below]).lstrip("/")
 
 
 def test_every_page_goes_back_to_canvas(tmp_path, desk):
@@ -190,6 +188,64 @@ def test_canvass_own_gradebook_says_who_and_which_assignment(tmp_path, three, ca
         "10",
         "2.6667",
     ]
+
+
+def canvas_files(*names):
+    return {name: json.dumps(c.document()).encode() for name in names}
+
+
+def roster_with(path, columns, *rows):
+    path.write_text("\n".join([columns, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_anonymous_pages_go_back_to_canvas_and_their_grades_do_not(tmp_path, desk, capsys):
+    """A code stands for the student. The number behind it is the file's, and no user's, though the file is called "04_...", too."""
+    files = canvas_files(f"anon_aB3xY_70_{NB}", f"LATE_anon_12345_71_{NB}", f"anon_q1w2e_72_{NB}")
+    desk.grade(pack(tmp_path / "in", files, "zip"))
+    desk.give("canvas")
+    pages = desk.unzip("to-canvas/04_feedback.zip")
+    assert {as_canvas_reads(name) for name in pages} == {("aB3xY", 70), ("12345", 71), ("q1w2e", 72)}
+    for name, text in pages.items():
+        assert f"<bdi>anon_{as_canvas_reads(name)[0]}</bdi>" in text
+    assert not (desk.place / "to-canvas" / "grades.csv").exists()
+    assert "no grades for anon_12345, anon_aB3xY, anon_q1w2e" in capsys.readouterr().err
+
+
+ODD = {"7": (3012, 70), "anon": (3013, 71), "leeann_7": (3014, 72), "student_3": (3015, 73), "_": (3016, 74)}
+"""Names of which Canvas, where it takes files back, reads a number or a code: {name: (user, file)}."""
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["roster", "no roster"])
+def test_numbers_in_a_name_lead_canvas_to_nobody_else(tmp_path, desk, capsys, known):
+    files = canvas_files(*(f"{name}_{user}_70{file}_{NB}" for name, (user, file) in ODD.items()))
+    people = [f"s{user},{name},{user}" for name, (user, _) in ODD.items()]
+    roster = roster_with(tmp_path / "class.csv", "student,name,canvas id", *people)
+    desk.grade(pack(tmp_path / "in", files, "zip"), *(["--roster", roster] if known else []))
+    desk.give("canvas")
+    read = {as_canvas_reads(name) for name in desk.unzip("to-canvas/04_feedback.zip")}
+    right = {(user, int(f"70{file}")) for user, file in ODD.values()}
+    ids = {row[1] for row in desk.read("to-canvas/grades.csv")[2:]}
+    if known:
+        assert read == right
+        assert ids == {str(user) for user, _ in ODD.values()}
+    else:  # whose the 3 of student_3 is cannot be known, so nobody gets a grade for it
+        assert right - read == {(3014, 7072), (3015, 7073)}
+        assert ids == {"3012", "3013", "3016"}
+        said = capsys.readouterr().err
+        assert "may not take the page of leeann_7, student_3" in said
+        assert "no grades for leeann_7, student_3" in said
+
+
+def test_a_page_goes_to_the_newest_file_because_canvas_knows_no_other(tmp_path, desk):
+    desk.grade(pack(tmp_path / "1", canvas_files(f"lovelaceada_501_70_{NB}"), "zip"), "--count", "best")
+    worse = {f"lovelaceada_501_80_{NB}": json.dumps(c.document("exercises")).encode()}
+    desk.grade(pack(tmp_path / "2", worse, "zip"))
+    with desk.book() as book:
+        (entry,) = book.entries()
+    assert "_70_" in entry.file
+    desk.give("canvas")
+    assert list(map(as_canvas_reads, desk.unzip("to-canvas/04_feedback.zip"))) == [(501, 80)]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ INDEX = '<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="robo
 """So that a server does not list the folder."""
 GRADE = ("grade", "bewertung", "note", "calificación", "cijfer", "nota", "valutazione", "ocena")
 """The heading of the grades in Moodle's worksheet, in some languages."""
+_SIS = {"sis_user_id": "id", "sis_login_id": "login"}
+"""{a heading of Canvas's gradebook: what a roster calls that}."""
 
 
 @dataclass
@@ -356,85 +358,151 @@ def _canvas_grades(
     options: argparse.Namespace,
     made: Handed,
 ) -> None:
-    """The CSV of Canvas's gradebook: who, then a column for each notebook; the second row has the maxima."""
+    """The CSV of Canvas's gradebook: who, then a column for each notebook; the second row has the maxima.
+
+    A blank cell would take a grade away that is there.
+    """
     by = {(entry.student, entry.notebook): entry for entry in entries}
     notebooks = sorted({entry.notebook for entry in entries})
+    students = sorted({entry.student for entry in entries})
     most = {name: max(entry.most for entry in entries if entry.notebook == name) for name in notebooks}
     titles = {name: _title(name) for name in notebooks}
-    rows: list[list[str]] = []
+    kept: dict[tuple[str, str], str] = {}
     if options.sheet:
-        table = list(read_table(options.sheet, "gradebook of Canvas"))
-        head = table[0][1] if table else []
-        who = next((i + 1 for i, cell in enumerate(head) if heading(cell) == "section"), 0)
-        if not who or "id" not in map(heading, head[:who]):
+        sheet = _CanvasSheet(options.sheet)
+        columns = {name: sheet.column(name, options) for name in notebooks}
+        if len(set(columns.values())) < len(columns):
             raise CannotGradeError(
-                f"{options.sheet} is no gradebook of Canvas.",
-                "its first line does not begin with Student, ID, ..., Section.",
-                "export it again: Grades > Export",
+                "Two notebooks have the same assignment.",
+                f"{', '.join(notebooks)} would go into one column of {options.sheet}.",
+                'name each: --assignment "04=TITLE"',
             )
-        columns = {name: _column(name, head[who:], options) + who for name in notebooks}
-        titles = {name: head[place] for name, place in columns.items()}
-        place_of_id = [heading(cell) for cell in head].index("id")
-        below = [
-            row
-            for _, row in table[1:]
-            if not row[place_of_id : place_of_id + 1] or not row[place_of_id].strip()
-        ]
-        possible = next((row for row in below if row and "Points Possible" in row[0]), [])
+        titles = {name: sheet.head[place] for name, place in columns.items()}
         for name, place in columns.items():
-            there = _float(possible[place] if place < len(possible) else "")
+            there = _float(sheet.possible[place] if place < len(sheet.possible) else "")
             if there is not None and there != most[name]:
                 _say_most(made, titles[name], there, most[name], options.scale)
                 most[name] = there
-        rows.append(["    Points Possible", *[""] * (who - 1)])
-        seen = set()
-        for _, row in table[1:]:
-            number = row[place_of_id].strip() if place_of_id < len(row) else ""
-            if not number:
-                continue
-            student = next((p.student for p in roster.match(number, "canvas")), "") or _by_file(
-                book, entries, roster, number
-            )
-            student = student or _only(roster.match(row[0]))
-            if student:
-                seen.add(student)
-                rows.append([*row[:who], student])
-        left = {entry.student for entry in entries} - seen
-        head = head[:who]
+        head = sheet.head[: sheet.who]
+        people = {}
+        for student, row in sheet.whose(book, entries, roster, made).items():
+            people[student] = row[: sheet.who]
+            for name, place in columns.items():
+                kept[student, name] = row[place].strip() if place < len(row) else ""
     else:
         head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-        rows.append(["    Points Possible", "", "", "", ""])
-        left = set()
-        for student in sorted({entry.student for entry in entries}):
-            person = next((p for p in roster.people if p.student == student), Person(student))
-            number = person.known.get("canvas") or next(
-                (
-                    came["user"]
-                    for e in entries
-                    if e.student == student
-                    and (came := _handle(book, e, "canvas", roster))
-                    and not came["doubtful"]
-                ),
-                "",
-            )
-            if not number.isdigit() and not (person.known.get("login") or person.known.get("id")):
-                left.add(student)
-                continue
-            known = [person.known.get(kind, "") for kind in ("id", "login", "section")]
-            rows.append([tables.cell(person.known.get("name") or person.name), number, *known, student])
+        people = _for_canvas(book, entries, roster)
+    left = set(students) - set(people)
     if left:
         made.lacking.append(
             f"no grades for {_some(left)}: it is not known what Canvas calls them (--roster, or --sheet)."
         )
-    if len(rows) < 2:
-        return
-    rows[0] += [_number(most[name]) for name in notebooks]
-    for row in rows[1:]:
-        student = row.pop()
-        for name in notebooks:
-            entry = by.get((student, name))
-            row.append(_number(_points(entry, most[name], options.scale)) if entry else "")
-    made.files[out / "grades.csv"] = _csv([[*head, *(titles[name] for name in notebooks)], *rows])
+
+    def cell(student: str, name: str) -> str:
+        entry, there = by.get((student, name)), kept.get((student, name), "")
+        if not entry or (entry.status == "missing" and there.casefold() in ("ex", "excused")):
+            return there
+        return _number(_points(entry, most[name], options.scale))
+
+    rows = [student for student in people if student in set(students)]
+    tables_of = {"grades.csv": notebooks}
+    if not options.sheet and any((student, name) not in by for student in rows for name in notebooks):
+        tables_of = {f"{_short(name)}_grades.csv": [name] for name in notebooks}
+    for file, names in tables_of.items():
+        those = [student for student in rows if options.sheet or (student, names[0]) in by]
+        if those:
+            possible = ["    Points Possible", *[""] * (len(head) - 1), *(_number(most[n]) for n in names)]
+            made.files[out / file] = _csv(
+                [
+                    [*head, *(titles[name] for name in names)],
+                    possible,
+                    *([*people[student], *(cell(student, name) for name in names)] for student in those),
+                ]
+            )
+
+
+def _for_canvas(book: Gradebook, entries: Sequence[Entry], roster: Roster) -> dict[str, list[str]]:
+    """{student: what Canvas calls them}, as the columns of its gradebook have it, of those of whom it is known."""
+    found: dict[str, list[str]] = {}
+    names = [person.name.casefold() for person in roster.people]
+    for student in sorted({entry.student for entry in entries}):
+        person = next((p for p in roster.people if p.student == student), Person(student))
+        came = (_handle(book, e, "canvas", roster) for e in entries if e.student == student)
+        numbers = [
+            person.known.get("canvas", ""),
+            *(one["user"] for one in came if one and not one["doubtful"]),
+        ]
+        number = next((number for number in numbers if number.isdigit()), "")
+        if not number and not (person.known.get("login") or person.known.get("id")):
+            continue
+        name = person.known.get("name") or person.name
+        if not number and names.count(person.name.casefold()) > 1:
+            name = f"{name} ({student})"  # where Canvas does not know the login, it goes by the name: the first who has it
+        known = [person.known.get(kind, "") for kind in ("id", "login", "section")]
+        found[student] = [tables.cell(name), number, *known]
+    return found
+
+
+class _CanvasSheet:
+    """Canvas's exported gradebook. Raises CannotGradeError if it is none."""
+
+    def __init__(self, path: Path) -> None:
+        table = [row for _, row in read_table(path, "gradebook of Canvas")]
+        self.head = table[0] if table else []
+        words = [heading(cell) for cell in self.head]
+        self.who = words.index("section") + 1 if "section" in words else 0
+        if "id" not in words[: self.who]:
+            raise CannotGradeError(
+                f"{path} is no gradebook of Canvas.",
+                "its first line does not begin with Student, ID, ..., Section.",
+                "export it again: Grades > Export",
+            )
+        self._kinds = {words.index(name): kind for name, kind in _SIS.items() if name in words[: self.who]}
+        self._id = words.index("id")
+        self.people = [row for row in table[1:] if self._number(row)]
+        below = [row for row in table[1:] if not self._number(row)]
+        self.possible = next((row for row in below if row and "Points Possible" in row[0]), [])
+
+    def _number(self, row: Sequence[str]) -> str:
+        return row[self._id].strip() if self._id < len(row) else ""
+
+    def column(self, notebook: str, options: argparse.Namespace) -> int:
+        """The place of a notebook's column."""
+        return _column(notebook, self.head[self.who :], options) + self.who
+
+    def whose(
+        self, book: Gradebook, entries: Sequence[Entry], roster: Roster, made: Handed
+    ) -> dict[str, list[str]]:
+        """{student: their row}: by a number or a login, otherwise by a name that nobody else has."""
+        came = {
+            (found := _handle(book, e, "canvas", roster)).get("user"): (e.student, found) for e in entries
+        }
+        sure: dict[str, list[str]] = {}
+        claims: dict[str, list[list[str]]] = {}
+        for row in self.people:
+            number = self._number(row)
+            student, found = came.get(number, ("", {}))
+            ways = [(number, "canvas"), *((row[place], kind) for place, kind in self._kinds.items())]
+            known = [one[0].student if len(one := roster.match(*way)) == 1 else "" for way in ways]
+            known.insert(
+                1, "" if found.get("doubtful") else student
+            )  # a file with this number is surer than a login
+            fits = next(filter(None, known), "")
+            if fits:
+                sure.setdefault(fits, row)
+                continue
+            named = roster.match(row[0] if self._id == 1 else f"{row[0]}, {row[1]}")
+            if len(named) == 1 and named[0].known.get("canvas", number) == number:
+                claims.setdefault(named[0].student, []).append(row)
+        for student, rows in claims.items():
+            if len(rows) == 1 and student not in sure:
+                sure[student] = rows[0]
+            elif student in {entry.student for entry in entries}:
+                numbers = " and ".join(self._number(row) for row in rows)
+                made.lacking.append(
+                    f"{student} is not the only one of this name in Canvas: {numbers} got no grade. Write the right number into the roster's column canvas_id."
+                )
+        return sure
 
 
 def _column(notebook: str, titles: Sequence[str], options: argparse.Namespace) -> int:
@@ -463,14 +531,6 @@ def _column(notebook: str, titles: Sequence[str], options: argparse.Namespace) -
             f'name it: --assignment "{notebook.split("_")[0]}=TITLE"',
         )
     return fits[0]
-
-
-def _by_file(book: Gradebook, entries: Sequence[Entry], roster: Roster, number: str) -> str:
-    return next((e.student for e in entries if _handle(book, e, "canvas", roster).get("user") == number), "")
-
-
-def _only(people: Sequence[Person]) -> str:
-    return people[0].student if len(people) == 1 else ""
 
 
 def _float(text: str) -> float | None:

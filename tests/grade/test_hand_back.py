@@ -248,6 +248,106 @@ def test_a_page_goes_to_the_newest_file_because_canvas_knows_no_other(tmp_path, 
     assert list(map(as_canvas_reads, desk.unzip("to-canvas/04_feedback.zip"))) == [(501, 80)]
 
 
+LEES = """\
+Student,ID,SIS User ID,SIS Login ID,Section,Exercise 4 (9001)
+    Points Possible,,,,,15
+"Lee, Kim",601,,kim,A,7
+"Lee, Kim",602,,kim2,A,12
+"Lovelace, Ada",501,,al,A,EX
+"B, Bob",502,,bob,A,EX
+"""
+
+
+def given_in(desk):
+    """{ID: grade} of Canvas's table."""
+    return {row[1] if row[1].isdigit() else row[2]: row[-1] for row in desk.read("to-canvas/grades.csv")[2:]}
+
+
+def test_nobody_gets_the_grade_of_a_namesake_in_canvas(tmp_path, desk, capsys):
+    """Both are called alike in Canvas, one is on the roster; and a login says more than a name."""
+    c.hand_in(tmp_path / "in", "kim", c.document())
+    c.hand_in(tmp_path / "in", "ann", c.document())
+    roster = roster_with(tmp_path / "class.csv", "student,name,login", "kim,Kim Lee,", "ann,Ann X,bob")
+    desk.grade(tmp_path / "in", "--roster", roster)
+    (tmp_path / "e.csv").write_text(LEES)
+    desk.give("canvas", "--sheet", tmp_path / "e.csv")
+    assert given_in(desk) == {"502": "15"}
+    said = capsys.readouterr().err
+    assert "kim is not the only one of this name in Canvas: 601 and 602 got no grade" in said
+    assert "no grades for kim" in said
+    more = roster_with(tmp_path / "ids.csv", "student,canvas id", "kim,602")
+    desk.give("canvas", "--sheet", tmp_path / "e.csv", "--roster", more)
+    assert given_in(desk) == {"602": "15", "502": "15"}
+    (tmp_path / "e.csv").write_text(LEES.replace('"Lee, Kim",602,,kim2,A,12\n', ""))  # who has left
+    desk.give("canvas", "--sheet", tmp_path / "e.csv", "--roster", more)
+    assert given_in(desk) == {"502": "15"}
+
+
+def test_last_and_first_names_in_columns_of_their_own_are_one_name(tmp_path, desk):
+    c.hand_in(tmp_path / "in", "ada", c.document())
+    c.hand_in(tmp_path / "in", "lee", c.document())  # called like a last name
+    roster = roster_with(tmp_path / "class.csv", "student,name", "ada,Ada Lovelace", "lee,Bo Berg")
+    desk.grade(tmp_path / "in", "--roster", roster)
+    sheet = "LastName,FirstName,ID,SIS Login ID,Section,Exercise 4 (9001)\nLovelace,Ada,501,al,A,\nLee,Kim,601,kim,A,\n"
+    (tmp_path / "e.csv").write_text(sheet)
+    desk.give("canvas", "--sheet", tmp_path / "e.csv")
+    assert given_in(desk) == {"501": "15"}
+
+
+def test_the_file_that_came_from_canvas_says_whose_row_it_is(tmp_path, desk):
+    """She handed it in under another name than the roster has; her login there has nothing, and must not win."""
+    desk.grade(
+        pack(tmp_path / "in", canvas_files(f"lovelaceada_501_70_{NB}"), "zip"),
+        *("--roster", roster_with(tmp_path / "class.csv", "student,name,login", "s1,A L,al")),
+    )
+    (tmp_path / "e.csv").write_text(LEES)
+    desk.give("canvas", "--sheet", tmp_path / "e.csv")
+    assert given_in(desk) == {"501": "15"}
+
+
+def test_a_grade_that_is_not_given_now_stays_in_canvas(tmp_path, three):
+    """A blank cell would take it away. Who handed in nothing and is excused stays so."""
+    sheet = LEES.replace("Lee, Kim", "C, Cleo", 1).replace(",7\n", ",EX\n")
+    (tmp_path / "e.csv").write_text(sheet)
+    three.give("canvas", "--sheet", tmp_path / "e.csv")
+    assert given_in(three) == {"501": "15", "502": "4", "601": "EX"}
+    three.give("canvas", "--sheet", tmp_path / "e.csv", "--student", "ada")
+    assert given_in(three) == {"501": "15"}
+
+
+def test_who_was_not_graded_in_a_notebook_has_no_blank_cell(tmp_path, desk):
+    c.hand_in(tmp_path / "in", "ada", c.document())
+    c.hand_in(tmp_path / "in", "bob", c.document())
+    c.hand_in(tmp_path / "next", "ada", c.document(name=c.OTHER), c.OTHER + ".ipynb")
+    desk.grade(tmp_path / "in")
+    desk.grade(tmp_path / "next", "--notebooks", "05")
+    ids = roster_with(tmp_path / "ids.csv", "student,canvas id", "ada,501", "bob,502")
+    desk.give("canvas", "--roster", ids)
+    assert not (desk.place / "to-canvas" / "grades.csv").exists()
+    assert [row[1] for row in desk.read("to-canvas/04_grades.csv")[2:]] == ["501", "502"]
+    assert [row[1] for row in desk.read("to-canvas/05_grades.csv")[2:]] == ["501"]
+    sheet = LEES.replace("Exercise 4 (9001)", "Exercise 4 (9001),Exercise 5 (9002)").replace(",EX", ",EX,9")
+    (tmp_path / "e.csv").write_text(sheet)
+    desk.give("canvas", "--roster", ids, "--sheet", tmp_path / "e.csv")
+    assert [row[-2:] for row in desk.read("to-canvas/grades.csv")[3:]] == [["15", "9"]]
+    same = ["--assignment", "05=Exercise 4"]
+    desk.give("canvas", "--roster", ids, "--sheet", tmp_path / "e.csv", *same, status=2)
+
+
+def test_namesakes_without_numbers_are_told_apart_for_canvas(tmp_path, desk):
+    """Where it does not know a login, it goes by the name, and takes the first who has it."""
+    for student in ("kim1", "kim2", "ada"):
+        c.hand_in(tmp_path / "in", student, c.document())
+    rows = ["kim1,Kim Lee,kl1", "kim2,Kim Lee,kl2", "ada,Ada L,al"]
+    desk.grade(tmp_path / "in", "--roster", roster_with(tmp_path / "class.csv", "student,name,login", *rows))
+    desk.give("canvas")
+    assert [row[0] for row in desk.read("to-canvas/grades.csv")[2:]] == [
+        "Ada L",
+        "Kim Lee (kim1)",
+        "Kim Lee (kim2)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("way", "words", "says"),
     [

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from .archives import MOST_ENTRIES, open_archive
 from .model import CannotGradeError
-from .people import Person, Roster, norm
+from .people import Person, Roster, bare, name_words, norm
 from .reading import UnreadableError
 from .submissions import DEEPEST, MOST_BYTES, Download, show, skipped
 
@@ -284,6 +284,7 @@ def _key(piece: _Piece) -> _Key:
 def _students(pieces: Sequence[_Piece], roster: Roster, made: Download) -> dict[_Key, str]:
     """Who handed each piece in. Work of two people is never put together: if in doubt, they get names with their numbers."""
     keys = sorted({_key(piece) for piece in pieces})
+    names = [key[3] for key in keys]  # where Moodle hides them, all have the same
     found: dict[_Key, str] = {}
     sure: set[tuple[str, str, str]] = set()
     by_name: dict[tuple[str, str, str], list[_Key]] = {}
@@ -291,12 +292,17 @@ def _students(pieces: Sequence[_Piece], roster: Roster, made: Download) -> dict[
     for key in keys:
         system, source, user, name = key
         known = roster.match(user, system)
-        fits = known or _by_name(roster, name)
+        fits = known or called(roster, name)
         found[key] = f"{name}_{user}" if name else user
         if len(fits) == 1:
             found[key] = fits[0].student
             if known:
                 sure.add((system, source, found[key]))
+                if system == "moodle" and _is_another(known[0], name) and names.count(name) == 1:
+                    made.notes.append(
+                        f"{name}_{user} has the number of {found[key]} on the roster, but another name: graded as {found[key]}. "
+                        "If it is a group's, the number is the group's: take it out of the roster."
+                    )
             else:
                 by_name.setdefault((system, source, found[key]), []).append(key)
         elif fits:
@@ -339,7 +345,14 @@ def _call_strangers(keys: Sequence[_Key], found: dict[_Key, str], made: Download
         )
 
 
-def _by_name(roster: Roster, name: str) -> list[Person]:
+def _is_another(person: Person, name: str) -> bool:
+    """Whether a name has no word of those that the roster has for this person. Long ones may have been cut."""
+    known = [person.known[kind] for kind in ("name", "first", "last") if kind in person.known]
+    theirs = {bare(word) for text in known for word in name_words(text)}
+    return bool(theirs) and len(os.fsencode(name)) < 60 and theirs.isdisjoint(map(bare, name_words(name)))
+
+
+def called(roster: Roster, name: str) -> list[Person]:
     """Those who may have this name; Moodle writes a group in front of it."""
     found = roster.match(name) if name else []
     while not found and "-" in name:

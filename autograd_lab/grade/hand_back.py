@@ -33,7 +33,7 @@ from .course import load_course
 from .files import alone, put_bytes, refused
 from .gradebook import NAME, Entry, Gradebook
 from .model import CannotGradeError, Limits
-from .people import Person, Roster, heading, read_rosters, read_table
+from .people import Person, Roster, bare, heading, name_words, read_rosters, read_table
 from .rescue import trouble
 
 WAYS = ("canvas", "moodle", "folder")
@@ -575,35 +575,46 @@ def _moodle(
             "name one: --notebooks 04",
         )
     sheet = _Sheet(options.sheet) if options.sheet else None
+    first: dict[str, str] = {}  # a number is of one assignment
     for notebook, own in notebooks.items():
-        files, rows, without = {}, [], []
+        files, rows = {}, []
+        found, without = _participants(book, own, roster, sheet)
         for entry in own:
-            person = next((p for p in roster.people if p.student == entry.student), Person(entry.student))
-            number, name = _participant(book, entry, person, roster, sheet)
-            if not number:
-                without.append(entry.student)
+            if entry.student not in found:
                 continue
+            number, name = found[entry.student]
             name = re.sub(r"""[\x00-\x1f&<>"`|':\\/_]+""", " ", name).strip(" .") or "Participant"
             files[f"{name}_{number}_assignsubmission_file_/{PAGE}"] = pages[entry.student]
             made.given.add(entry.student)
             rows.append((number, name, entry))
+        other = next((first[number] for number, _, _ in rows if number in first), "")
+        if other:
+            made.lacking.append(
+                f"{other} and {notebook} were handed in for one assignment, which has one grade: the worksheet that you upload last counts."
+            )
+        first |= {number: notebook for number, _, _ in rows}
         if files:
             made.files[out / f"{_short(notebook)}_{PAGE[:-5]}.zip"] = _packed(files)
             made.files[out / f"{_short(notebook)}_grades.csv"] = _worksheet(
                 notebook, rows, sheet, options, made
             )
-        if without:
-            made.lacking.append(
-                f"{notebook}: nothing for {_some(without)}, whose participant numbers in this assignment are unknown: give its grading worksheet, --sheet."
-            )
+        made.lacking += [
+            f"{notebook}: nothing for {_some(students)}, {why}" for why, students in without.items()
+        ]
     if not sheet and made.files:
         made.lacking.append(
             "If your Moodle does not speak English, let its own grading worksheet be filled in: --sheet FILE --notebooks 04."
         )
     made.todo.append(
-        "Moodle: on the assignment's page, Upload multiple feedback files in a zip, and Upload grading worksheet."
+        "Moodle: on the assignment's page, first Upload grading worksheet, then Upload multiple feedback files in a zip: after the zip it takes no grades. "
+        'It leaves grades alone that it already has, unless you check the box "Allow updating records that have been modified more recently".'
     )
     return made
+
+
+def _plain(name: str) -> str:
+    """A name without what Moodle leaves out of a folder's."""
+    return "".join(map(bare, name_words(name)))
 
 
 class _Sheet:
@@ -613,6 +624,8 @@ class _Sheet:
         self.rows = [row for _, row in read_table(path, "grading worksheet")]
         head = [heading(cell) for cell in self.rows[0]] if self.rows else []
         self.grade = next((head.index(name) for name in GRADE if name in head), -1)
+        if self.grade < 0:
+            self.grade = self._before_the_maximum()
         if self.grade < 1 or not all(re.search(r"\d$", row[0].strip()) for row in self.rows[1:]):
             raise CannotGradeError(
                 f"{path} is no grading worksheet of Moodle.",
@@ -631,6 +644,30 @@ class _Sheet:
             assert number is not None
             self.people[number[0]] = row
 
+    def _before_the_maximum(self) -> int:
+        """The one column to the left of a number that is the same in all rows; -1 if there is none: for languages that GRADE lacks."""
+        width = min(map(len, self.rows), default=0)
+        maxima = [{row[i].strip() for row in self.rows[1:]} for i in range(width)]
+        fits = [
+            i - 1
+            for i, cells in enumerate(maxima)
+            if i > 1 and len(cells) == 1 and re.fullmatch(r"\d+[.,]\d+", next(iter(cells)))
+        ]
+        return fits[0] if len(fits) == 1 else -1
+
+    def fits(self, number: str, name: str) -> bool:
+        """Whether a folder of this number and name is that participant's. Names may be hidden: then all are "Participant"."""
+        row = self.people[number]
+        theirs = {_plain(cell) for cell in (re.sub(r"\d+$", "", row[0].strip()), *row[1:2])}
+        cut = len(os.fsencode(name)) > 60  # as they are where an archive is unpacked
+        rest, mark = name, "-"
+        while mark:  # some versions write a group in front
+            plain = _plain(rest)
+            if plain in theirs or (cut and any(one.startswith(plain) for one in theirs)):
+                return True
+            _, mark, rest = rest.partition("-")
+        return False
+
     def number_of(self, person: Person) -> str:
         """The number of the one participant who has a name or an address of this person, or ""."""
         kinds = {
@@ -648,21 +685,58 @@ class _Sheet:
         return fits[0] if len(fits) == 1 else ""
 
 
-def _participant(
-    book: Gradebook, entry: Entry, person: Person, roster: Roster, sheet: _Sheet | None
-) -> tuple[str, str]:
-    """(the number of a student in the assignment, the name there); "" if it is unknown."""
-    came = _handle(book, entry, "moodle", roster)
-    number = came.get("user", "")
-    if sheet:
-        if number not in sheet.people:
-            number = person.known.get("moodle", "")
-        if number not in sheet.people:
-            number = sheet.number_of(person)
-        return number, sheet.people[number][1] if number else ""
-    if number:
-        return number, came["name"]
-    return person.known.get("moodle", ""), person.name
+_UNKNOWN = "whose participant numbers in this assignment are unknown: give its grading worksheet, --sheet."
+_GROUP = (
+    "who are no participants of these names: a group's folder has the group's number, which may be anybody's. "
+    "If it is a student's, write the number into the roster's column moodle_id."
+)
+_MEMBER = "who handed in nothing of their own: they may be members of such a group."
+_SHARED = "who may be the same participant: write the right numbers into the roster's column moodle_id."
+
+
+def _participants(
+    book: Gradebook, own: Sequence[Entry], roster: Roster, sheet: _Sheet | None
+) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
+    """({student: (their number in the assignment, their name there)}, {why not: students})."""
+    came = {entry.student: _handle(book, entry, "moodle", roster) for entry in own}
+    people = {person.student: person for person in roster.people}
+    listed = any(person.known for person in roster.people)
+    names = [one["name"] for one in came.values() if one]
+    found: dict[str, tuple[str, str]] = {}  # by their folders
+    claims: dict[str, tuple[str, str]] = {}  # by the roster, or by name
+    without: dict[str, list[str]] = {}
+    for student, one in came.items():
+        person = people.get(student, Person(student))
+        number, name = one.get("user", ""), one.get("name", "")
+        known = person.known.get("moodle", "")
+        if sheet:
+            named = known if known in sheet.people else sheet.number_of(person)
+            if number in sheet.people and sheet.fits(number, name):
+                found[student] = number, name
+            elif named:
+                claims[student] = named, sheet.people[named][1]
+            else:
+                without.setdefault(_GROUP if number in sheet.people else _UNKNOWN, []).append(student)
+        elif number:
+            alone = names.count(name) == 1  # where names are hidden, all have the same
+            if listed and alone and not any(p.known for p in (person, *collect.called(roster, name))):
+                without.setdefault(_GROUP, []).append(student)
+            else:
+                found[student] = number, name
+        elif known:
+            claims[student] = known, person.name
+        else:
+            without.setdefault(_UNKNOWN, []).append(student)
+    numbers = [number for number, _ in (*found.values(), *claims.values())]
+    handed_in = {entry.student for entry in own if entry.status != "missing"}
+    for student, claim in claims.items():
+        if numbers.count(claim[0]) > 1:
+            without.setdefault(_SHARED, []).append(student)
+        elif _GROUP in without and student not in handed_in:
+            without.setdefault(_MEMBER, []).append(student)
+        else:
+            found[student] = claim
+    return found, without
 
 
 def _worksheet(

@@ -589,6 +589,19 @@ def test_a_number_at_the_end_of_a_name_is_not_canvass(tmp_path, numbers):
     assert not any(one["doubtful"] for one in read.values())
 
 
+def test_a_number_of_moodles_under_another_name_is_told(tmp_path):
+    """It may be a group's; names that are hidden, or cut, are none."""
+    (tmp_path / "class.csv").write_text("student,name,moodle id\ndan,Dan Drew,1003\neve,Eve Ely,1004\n")
+    roster = people.read_roster(tmp_path / "class.csv")
+    files = {moodle_name("Team", "7", 1003, NB): b"team", moodle_name("E.", "Ely", 1004, NB): b"eve"}
+    _, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out", roster)
+    (said,) = found.warnings
+    assert said.startswith("Team 7_1003 has the number of dan on the roster, but another name")
+    files = {f"Participant_{n}_assignsubmission_file/{NB}": b"one" for n in (1003, 1004)}
+    _, found = handed_in(pack(tmp_path / "hidden", files, "zip"), tmp_path / "out", roster)
+    assert found.warnings == []
+
+
 def test_anonymous_students_do_not_share_what_one_may_hand_in(tmp_path, monkeypatch):
     monkeypatch.setattr(collect, "MOST_OF_ONE", 100)
     files = {f"anon_{code}_{70 + i}_{NB}": code.encode() * 12 for i, code in enumerate(["aB3xY", "q1w2e"])}

@@ -348,6 +348,103 @@ def test_namesakes_without_numbers_are_told_apart_for_canvas(tmp_path, desk):
     ]
 
 
+def worksheet(path, *people, names=True, grade="Grade"):
+    """Moodle's, for (number, name) each."""
+    head = ["Identifier", *["Full name"] * names, "Status", grade, "Maximum Grade", "Last modified (grade)"]
+    rows = [[f"Participant {n}", *[name] * names, "Submitted", "", "15.00", "-"] for n, name in people]
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+def moodle_grades(desk, column):
+    return {
+        row[0].removeprefix("Participant "): row[column] for row in desk.read("to-moodle/04_grades.csv")[1:]
+    }
+
+
+TEAM = (("1003", "Dan Drew"), ("1004", "Eve Ely"), ("1005", "Ann Adams"))
+
+
+@pytest.mark.parametrize("sheet", [True, False], ids=["worksheet", "no worksheet"])
+def test_a_groups_number_in_moodle_is_no_students(tmp_path, desk, capsys, sheet):
+    """A group's folder has the group's number, which may be that of a participant who is in another group; its members have no folders."""
+    files = {f"Team 7_1003_assignsubmission_file/{NB}": json.dumps(c.document()).encode()}
+    files |= {f"Ann Adams_1005_assignsubmission_file/{NB}": json.dumps(c.document()).encode()}
+    rows = [f"{name.split()[0].lower()},{name}" for _, name in TEAM]
+    desk.grade(
+        pack(tmp_path / "in", files, "zip"),
+        *("--roster", roster_with(tmp_path / "class.csv", "student,name", *rows)),
+    )
+    desk.give("moodle", *(["--sheet", worksheet(tmp_path / "w.csv", *TEAM)] if sheet else []))
+    assert {key: cell for key, cell in moodle_grades(desk, 3 if sheet else 2).items() if cell} == {
+        "1005": "15"
+    }
+    assert [as_moodle_reads(name) for name in desk.unzip("to-moodle/04_feedback.zip")] == [
+        (1005, "feedback.html")
+    ]
+    said = capsys.readouterr().err
+    assert "nothing for Team 7, who are no participants of these names" in said
+    assert "nothing for dan, eve, who" in said
+
+
+@pytest.mark.parametrize("numbers", [("", ""), ("1000", ""), ("1000", "1000")])
+def test_two_students_do_not_share_a_participant_of_moodle(tmp_path, desk, capsys, numbers):
+    """Two of one name on the roster, and one in Moodle, who handed in."""
+    files = {f"Kim Lee_1000_assignsubmission_file/{NB}": json.dumps(c.document()).encode()}
+    rows = f"k1,Kim Lee,{numbers[0]}", f"k2,Kim Lee,{numbers[1]}", "a,Ann A,"
+    roster = roster_with(tmp_path / "class.csv", "student,name,moodle id", *rows)
+    desk.grade(pack(tmp_path / "in", files, "zip"), "--roster", roster)
+    sheet = worksheet(tmp_path / "w.csv", ("1000", "Kim Lee"), ("1001", "Ann A"))
+    desk.give("moodle", "--sheet", sheet)
+    assert moodle_grades(desk, 3) == {"1000": "15", "1001": "0"}
+    (page,) = [text for name, text in desk.unzip("to-moodle/04_feedback.zip").items() if "_1000_" in name]
+    assert f"<bdi>{'k1' if numbers[0] > numbers[1] else 'Kim Lee_1000'}</bdi>" in page
+    left = "k2" if numbers[0] > numbers[1] else "k1, k2"
+    assert f"nothing for {left}, who may be the same participant" in capsys.readouterr().err
+
+
+def test_two_notebooks_of_one_assignment_have_one_grade_in_moodle(tmp_path, desk, capsys):
+    """A participant's number is of one assignment."""
+    for place, name, short, number, told in (
+        ("1", c.BOOK, "04", 11, False), ("2", c.OTHER, "05", 12, False), ("3", c.OTHER, "05", 11, True),
+    ):  # fmt: skip
+        data = json.dumps(c.document(name=name)).encode()
+        files = {f"Ada L_{number}_assignsubmission_file/{name}.ipynb": data + b" " * number}
+        desk.grade(pack(tmp_path / place, files, "zip"), "--notebooks", short)
+        desk.give("moodle")
+        said = capsys.readouterr().err
+        assert (f"{c.BOOK} and {c.OTHER} were handed in for one assignment" in said) == told
+
+
+def test_hidden_names_go_back_to_moodle_by_their_numbers(tmp_path, desk):
+    files = {
+        f"Participant_{n}_assignsubmission_file/{NB}": json.dumps(c.document()).encode() for n in (11, 12)
+    }
+    roster = roster_with(tmp_path / "class.csv", "student,name", "ada,Ada L")
+    desk.grade(pack(tmp_path / "in", files, "zip"), "--roster", roster)
+    desk.give("moodle")
+    assert moodle_grades(desk, 2) == {"11": "15", "12": "15"}
+    sheet = worksheet(tmp_path / "w.csv", ("11", ""), ("12", ""), names=False)
+    desk.give("moodle", "--sheet", sheet)
+    assert moodle_grades(desk, 2) == {"11": "15", "12": "15"}
+    assert {as_moodle_reads(name)[0] for name in desk.unzip("to-moodle/04_feedback.zip")} == {11, 12}
+
+
+def test_moodles_worksheet_may_be_in_a_language_that_is_not_known(tmp_path, three):
+    sheet = worksheet(tmp_path / "w.csv", ("11", "Ada Lovelace"), ("12", "Bob B"), grade="成绩")
+    three.give("moodle", "--sheet", sheet)
+    assert [row[3] for row in three.read("to-moodle/04_grades.csv")] == ["成绩", "15", "4"]
+
+
+def test_grades_go_to_moodle_before_the_pages(tmp_path, three, capsys):
+    """The zip makes grades without points, of the time of the submission; a worksheet without such times is refused from then on."""
+    three.give("moodle", "--sheet", worksheet(tmp_path / "w.csv", ("11", "Ada Lovelace")))
+    said = capsys.readouterr().out
+    assert said.index("Upload grading worksheet") < said.index("Upload multiple feedback files")
+    assert "Allow updating records that have been modified more recently" in said
+
+
 @pytest.mark.parametrize(
     ("way", "words", "says"),
     [

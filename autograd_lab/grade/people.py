@@ -229,8 +229,9 @@ def _columns(header: list[str], rows: Sequence[Sequence[str]]) -> tuple[dict[str
         return found, _OF_CANVAS
     if header[:1] and (header[0] in COLUMNS["moodle"] or (len(header) > 5 and _is_worksheet(rows))):
         found = {kind: place for kind, place in found.items() if place} | {"moodle": 0}
-        if len(header) > 1 and 1 not in found.values():
-            found["name"] = 1
+        second = [row[1] for row in rows if len(row) > 1]
+        if len(header) > 1 and 1 not in found.values() and 2 * len(set(second)) > len(second):
+            found["name"] = 1  # where names are hidden, the state of the submission stands there
         return found, _OF_MOODLE
     return (found, WHO) if any(kind in found for kind in WHO) else ({}, WHO)
 

@@ -608,3 +608,12 @@ def test_anonymous_students_do_not_share_what_one_may_hand_in(tmp_path, monkeypa
     loaded, found = handed_in(pack(tmp_path / "in", files, "zip"), tmp_path / "out")
     assert loaded == {"anon_aB3xY": b"aB3xY" * 12, "anon_q1w2e": b"q1w2e" * 12}
     assert found.warnings == []
+
+
+def test_a_worksheet_of_moodles_without_names_has_none(tmp_path):
+    """Where they are hidden, the state of the submission stands in their place."""
+    head = "Identifier,Status,Grade,Maximum Grade,Last modified (grade)\n"
+    rows = [f"Participant {n},Submitted for grading - ,,15.00,-\n" for n in (11, 12, 13)]
+    (tmp_path / "w.csv").write_text(head + "".join(rows))
+    roster = people.read_roster(tmp_path / "w.csv")
+    assert [(one.student, one.name) for one in roster.people] == [("11", "11"), ("12", "12"), ("13", "13")]

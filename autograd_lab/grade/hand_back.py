@@ -603,7 +603,7 @@ def _moodle(
         ]
     if not sheet and made.files:
         made.lacking.append(
-            "If your Moodle does not speak English, let its own grading worksheet be filled in: --sheet FILE --notebooks 04."
+            "If your Moodle does not speak English, or groups handed in, let its own grading worksheet be filled in: --sheet FILE --notebooks 04."
         )
     made.todo.append(
         "Moodle: on the assignment's page, first Upload grading worksheet, then Upload multiple feedback files in a zip: after the zip it takes no grades. "

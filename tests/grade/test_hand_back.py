@@ -386,6 +386,7 @@ def test_a_groups_number_in_moodle_is_no_students(tmp_path, desk, capsys, sheet)
     said = capsys.readouterr().err
     assert "nothing for Team 7, who are no participants of these names" in said
     assert "nothing for dan, eve, who" in said
+    assert ("or groups handed in" in said) != sheet
 
 
 @pytest.mark.parametrize("numbers", [("", ""), ("1000", ""), ("1000", "1000")])

@@ -237,12 +237,16 @@ def _write(made: Handed, options: argparse.Namespace) -> None:
 # ----------------------------------------------------------------------
 
 
-def _handle(book: Gradebook, entry: Entry, system: str, roster: Roster) -> Mapping[str, str]:
+_Handles = Mapping[str, Mapping[str, str]]
+"""{student: {notebook: the name of the newest file in a download}}."""
+
+
+def _handle(handles: _Handles, entry: Entry, system: str, roster: Roster) -> Mapping[str, str]:
     """What a system called the newest file for an entry, if it came from there: as collect.origin has it.
 
     The newest, not the one that counts: Canvas takes a page only for a file of the latest submission.
     """
-    kept = book.setting("handles", {}).get(entry.student, {}).get(entry.notebook, "")
+    kept = handles.get(entry.student, {}).get(entry.notebook, "")
     for name in (kept, entry.file):
         found = collect.origin(name, roster)
         if found.get("system") == system:
@@ -303,10 +307,11 @@ def _canvas(
 ) -> Handed:
     """Canvas attaches a page to the submission whose user and file stand in its name, so it reaches only those who handed a file in."""
     made = Handed()
+    handles: _Handles = book.setting("handles", {})
     for notebook, own in _by_notebook(entries).items():
         files, without, doubtful = {}, [], []
         for entry in own:
-            came = _handle(book, entry, "canvas", roster)
+            came = _handle(handles, entry, "canvas", roster)
             if came.get("file"):
                 if came["doubtful"]:
                     doubtful.append(entry.student)
@@ -385,13 +390,13 @@ def _canvas_grades(
                 most[name] = there
         head = sheet.head[: sheet.who]
         people = {}
-        for student, row in sheet.whose(book, entries, roster, made).items():
+        for student, row in sheet.whose(book, set(students), roster, made).items():
             people[student] = row[: sheet.who]
             for name, place in columns.items():
                 kept[student, name] = row[place].strip() if place < len(row) else ""
     else:
         head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
-        people = _for_canvas(book, entries, roster)
+        people = _for_canvas(book.setting("handles", {}), entries, roster)
     left = set(students) - set(people)
     if left:
         made.lacking.append(
@@ -421,13 +426,13 @@ def _canvas_grades(
             )
 
 
-def _for_canvas(book: Gradebook, entries: Sequence[Entry], roster: Roster) -> dict[str, list[str]]:
+def _for_canvas(handles: _Handles, entries: Sequence[Entry], roster: Roster) -> dict[str, list[str]]:
     """{student: what Canvas calls them}, as the columns of its gradebook have it, of those of whom it is known."""
     found: dict[str, list[str]] = {}
     names = [person.name.casefold() for person in roster.people]
     for student in sorted({entry.student for entry in entries}):
         person = next((p for p in roster.people if p.student == student), Person(student))
-        came = (_handle(book, e, "canvas", roster) for e in entries if e.student == student)
+        came = (_handle(handles, e, "canvas", roster) for e in entries if e.student == student)
         numbers = [
             person.known.get("canvas", ""),
             *(one["user"] for one in came if one and not one["doubtful"]),
@@ -471,12 +476,15 @@ class _CanvasSheet:
         return _column(notebook, self.head[self.who :], options) + self.who
 
     def whose(
-        self, book: Gradebook, entries: Sequence[Entry], roster: Roster, made: Handed
+        self, book: Gradebook, students: set[str], roster: Roster, made: Handed
     ) -> dict[str, list[str]]:
-        """{student: their row}: by a number or a login, otherwise by a name that nobody else has."""
-        came = {
-            (found := _handle(book, e, "canvas", roster)).get("user"): (e.student, found) for e in entries
-        }
+        """{student: their row}: by a number or a login, otherwise by a name that nobody else has.
+
+        students    of whom something is said
+        """
+        handles: _Handles = book.setting("handles", {})
+        files = ((e.student, _handle(handles, e, "canvas", roster)) for e in book.entries())  # of others, too
+        came = {found.get("user"): (student, found) for student, found in files}
         sure: dict[str, list[str]] = {}
         claims: dict[str, list[list[str]]] = {}
         for row in self.people:
@@ -497,7 +505,7 @@ class _CanvasSheet:
         for student, rows in claims.items():
             if len(rows) == 1 and student not in sure:
                 sure[student] = rows[0]
-            elif student in {entry.student for entry in entries}:
+            elif student in students:
                 numbers = " and ".join(self._number(row) for row in rows)
                 made.lacking.append(
                     f"{student} is not the only one of this name in Canvas: {numbers} got no grade. Write the right number into the roster's column canvas_id."
@@ -576,9 +584,11 @@ def _moodle(
         )
     sheet = _Sheet(options.sheet) if options.sheet else None
     first: dict[str, str] = {}  # a number is of one assignment
+    everything, handles = _by_notebook(book.entries()), book.setting("handles", {})
     for notebook, own in notebooks.items():
         files, rows = {}, []
-        found, without = _participants(book, own, roster, sheet)
+        found, without = _participants(handles, everything[notebook], roster, sheet)
+        asked = {entry.student for entry in own}
         for entry in own:
             if entry.student not in found:
                 continue
@@ -599,7 +609,9 @@ def _moodle(
                 notebook, rows, sheet, options, made
             )
         made.lacking += [
-            f"{notebook}: nothing for {_some(students)}, {why}" for why, students in without.items()
+            f"{notebook}: nothing for {_some(those)}, {why}"
+            for why, students in without.items()
+            if (those := asked.intersection(students))
         ]
     if not sheet and made.files:
         made.lacking.append(
@@ -695,10 +707,10 @@ _SHARED = "who may be the same participant: write the right numbers into the ros
 
 
 def _participants(
-    book: Gradebook, own: Sequence[Entry], roster: Roster, sheet: _Sheet | None
+    handles: _Handles, every: Sequence[Entry], roster: Roster, sheet: _Sheet | None
 ) -> tuple[dict[str, tuple[str, str]], dict[str, list[str]]]:
-    """({student: (their number in the assignment, their name there)}, {why not: students})."""
-    came = {entry.student: _handle(book, entry, "moodle", roster) for entry in own}
+    """({student: (their number in the assignment, their name there)}, {why not: students}), of all students of a notebook."""
+    came = {entry.student: _handle(handles, entry, "moodle", roster) for entry in every}
     people = {person.student: person for person in roster.people}
     listed = any(person.known for person in roster.people)
     names = [one["name"] for one in came.values() if one]
@@ -728,7 +740,7 @@ def _participants(
         else:
             without.setdefault(_UNKNOWN, []).append(student)
     numbers = [number for number, _ in (*found.values(), *claims.values())]
-    handed_in = {entry.student for entry in own if entry.status != "missing"}
+    handed_in = {entry.student for entry in every if entry.status != "missing"}
     for student, claim in claims.items():
         if numbers.count(claim[0]) > 1:
             without.setdefault(_SHARED, []).append(student)

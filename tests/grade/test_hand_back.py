@@ -305,6 +305,17 @@ def test_the_file_that_came_from_canvas_says_whose_row_it_is(tmp_path, desk):
     assert given_in(desk) == {"501": "15"}
 
 
+def test_a_row_is_nobody_elses_though_its_owner_is_not_asked_for(tmp_path, desk):
+    """Two namesakes of one on the roster handed in, of whom one has left Canvas."""
+    files = canvas_files(f"leekim_602_70_{NB}", f"leekim_603_71_{NB}")
+    roster = roster_with(tmp_path / "class.csv", "student,name", "kim,Kim Lee", "ada,Ada Lovelace")
+    desk.grade(pack(tmp_path / "in", files, "zip"), "--roster", roster)
+    (tmp_path / "e.csv").write_text(LEES.replace('"Lee, Kim",601,,kim,A,7\n', "").replace(",EX", ","))
+    desk.give("canvas", "--sheet", tmp_path / "e.csv")
+    assert given_in(desk) == {"602": "15", "501": "0"}
+    desk.give("canvas", "--sheet", tmp_path / "e.csv", "--student", "kim", status=2)
+
+
 def test_a_grade_that_is_not_given_now_stays_in_canvas(tmp_path, three):
     """A blank cell would take it away. Who handed in nothing and is excused stays so."""
     sheet = LEES.replace("Lee, Kim", "C, Cleo", 1).replace(",7\n", ",EX\n")
@@ -403,6 +414,7 @@ def test_two_students_do_not_share_a_participant_of_moodle(tmp_path, desk, capsy
     assert f"<bdi>{'k1' if numbers[0] > numbers[1] else 'Kim Lee_1000'}</bdi>" in page
     left = "k2" if numbers[0] > numbers[1] else "k1, k2"
     assert f"nothing for {left}, who may be the same participant" in capsys.readouterr().err
+    desk.give("moodle", "--sheet", sheet, "--student", "k2", status=2)  # though nobody else is asked for
 
 
 def test_two_notebooks_of_one_assignment_have_one_grade_in_moodle(tmp_path, desk, capsys):
@@ -426,6 +438,8 @@ def test_hidden_names_go_back_to_moodle_by_their_numbers(tmp_path, desk):
     desk.grade(pack(tmp_path / "in", files, "zip"), "--roster", roster)
     desk.give("moodle")
     assert moodle_grades(desk, 2) == {"11": "15", "12": "15"}
+    desk.give("moodle", "--student", "Participant_11")
+    assert moodle_grades(desk, 2) == {"11": "15"}
     sheet = worksheet(tmp_path / "w.csv", ("11", ""), ("12", ""), names=False)
     desk.give("moodle", "--sheet", sheet)
     assert moodle_grades(desk, 2) == {"11": "15", "12": "15"}

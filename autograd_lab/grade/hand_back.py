@@ -698,6 +698,9 @@ class _Sheet:
 
 
 _UNKNOWN = "whose participant numbers in this assignment are unknown: give its grading worksheet, --sheet."
+_UNNAMED = (
+    "whom the worksheet does not name, or names twice: write the numbers into the roster's column moodle_id."
+)
 _GROUP = (
     "who are no participants of these names: a group's folder has the group's number, which may be anybody's. "
     "If it is a student's, write the number into the roster's column moodle_id."
@@ -728,7 +731,7 @@ def _participants(
             elif named:
                 claims[student] = named, sheet.people[named][1]
             else:
-                without.setdefault(_GROUP if number in sheet.people else _UNKNOWN, []).append(student)
+                without.setdefault(_GROUP if number in sheet.people else _UNNAMED, []).append(student)
         elif number:
             alone = names.count(name) == 1  # where names are hidden, all have the same
             if listed and alone and not any(p.known for p in (person, *collect.called(roster, name))):

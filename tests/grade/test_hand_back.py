@@ -417,6 +417,15 @@ def test_two_students_do_not_share_a_participant_of_moodle(tmp_path, desk, capsy
     desk.give("moodle", "--sheet", sheet, "--student", "k2", status=2)  # though nobody else is asked for
 
 
+def test_who_is_not_in_moodles_worksheet_is_named(tmp_path, three, capsys):
+    sheet = worksheet(tmp_path / "w.csv", ("11", "Ada Lovelace"), ("12", "Bob B"), ("13", "Bob B"))
+    three.give("moodle", "--sheet", sheet)
+    assert (
+        "nothing for bob, cleo, whom the worksheet does not name, or names twice" in capsys.readouterr().err
+    )
+    assert moodle_grades(three, 3) == {"11": "15", "12": "", "13": ""}
+
+
 def test_two_notebooks_of_one_assignment_have_one_grade_in_moodle(tmp_path, desk, capsys):
     """A participant's number is of one assignment."""
     for place, name, short, number, told in (

@@ -23,7 +23,7 @@ SAMPLES = {
     "train.py", "demo.py", "file.py", "helper.py", "exercises.yml", "class.yml",  # a user's own files
     "NN_name.py", "NN_name.ipynb",  # stand for any notebook
     "timestamp.txt",  # an instructor's
-    "name.ipynb", "name-1.ipynb", "doejane_LATE_12345_678901_name-1.ipynb",  # what Canvas and browsers make of a name
+    "name.ipynb", "name-1.ipynb",  # what browsers make of a name
     "Node.js", "reveal.js",  # no files: names of projects
 }  # fmt: skip
 
@@ -73,7 +73,9 @@ def all_files():
 
 def is_sample(pointer):
     """Whether a pointer is to a file that somebody else has or makes."""
-    return Path(pointer).name in SAMPLES or pointer.startswith("submissions/")
+    by_canvas = re.fullmatch(r"\w+_\d{5,}_(name.*)", pointer)
+    name = by_canvas[1] if by_canvas else Path(pointer).name
+    return name in SAMPLES or pointer.startswith("submissions/")
 
 
 def resolve(place, pointer):

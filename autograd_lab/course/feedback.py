@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograd_lab.tracing.recorder import keep_last, record
 
-from . import plain, probe, scores
+from . import kept, plain, probe, scores
 from .items import Item, Probe, UnknownItemError, Verdict, chosen, difference, find, is_still_running, judge
 from .outputs import marimo
 
@@ -282,7 +282,10 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
             return Verdict(item, "wrong", says=f"The question asks for a function; you gave {_kind(answer)}.")
         visible = [p for p in item.probes if not p.hidden]
         with keep_last():  # a probe may record; `lab.why` must still refer to the student's recording
-            return judge(item, outputs=probe.run(visible, answer, SECONDS))
+            verdict = judge(item, outputs=probe.run(visible, answer, SECONDS))
+        if verdict.state == "wrong" and not verdict.known:
+            verdict.says = " ".join(filter(None, [verdict.says, kept.of(answer)]))
+        return verdict
     try:
         return judge(item, plain.plain(answer))
     except plain.NotPlainError as error:

@@ -124,6 +124,11 @@ class Verdict:
     got: Any = None
     want: Any = None
 
+    @property
+    def known(self) -> bool:
+        """Whether it names a known mistake."""
+        return any(self.says == wrong.says for wrong in self.item.wrong)
+
 
 def judge(item: Item, answer: Any = None, outputs: dict[str, Any] | None = None) -> Verdict:
     """The verdict on a plain `answer`, or on the `outputs` {case: plain data} of an item's probes.

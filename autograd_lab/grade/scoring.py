@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from autograd_lab.course import kept
 from autograd_lab.course.items import Item, Verdict, judge
 from autograd_lab.course.plain import NotPlainError
 from autograd_lab.grade.model import Answer, CellRun, Job, Result, Run
@@ -106,8 +107,14 @@ def _score_item(job: Job, run: Run, item: Item, cells: Mapping[str, CellRun]) ->
         return _unanswered(result, "not attempted", "")
     if answer.error:
         return _unanswered(result, "wrong", answer.error)
-    verdict = judge(item, outputs=_outputs(answer)) if item.probes else judge(item, answer.value)
-    return _judged(result, item, answer, verdict)
+    if not item.probes:
+        return _judged(result, item, answer, judge(item, answer.value))
+    verdict = judge(item, outputs=_outputs(answer))
+    _judged(result, item, answer, verdict)
+    if result.state == "wrong" and not verdict.known:
+        sources = (cell.source for cell in own if cell.role == "answer")
+        result.says = " ".join(filter(None, [result.says, next(filter(None, map(kept.remark, sources)), "")]))
+    return result
 
 
 def _without(
@@ -162,6 +169,6 @@ def _judged(result: Result, item: Item, answer: Answer, verdict: Verdict) -> Res
     result.probe, result.case, result.hidden = name, number, probe.hidden
     if case in answer.lost:
         result.state, result.says = answer.lost[case], STOPPED[answer.lost[case]]
-    elif probe.hidden and all(verdict.says != wrong.says for wrong in item.wrong):
+    elif probe.hidden and not verdict.known:
         result.says = f"{probe.category()}: not right."
     return result

@@ -6,6 +6,7 @@ import pytest
 import tiny
 from classroom import course
 
+from autograd_lab.course import kept
 from autograd_lab.course.items import Wrong, judge
 from autograd_lab.grade.model import RESULT_STATES, Answer, CellRun, Run
 from autograd_lab.grade.scoring import MARGIN, MOST_MESSAGE, MOST_NAME, bounded, score, size
@@ -67,6 +68,17 @@ def test_a_known_mistake_of_a_program():
     outputs = {"small(1)": 1, "small(2)": 4, "large(8642097)": 0}
     result = one(ran(a2=Answer("1.2", "given", outputs=outputs)), "1.2")
     assert (result.misconception, result.score) == ("square", 0)  # a program earns what its probes earn
+
+
+@pytest.mark.parametrize(
+    ("third", "says"),
+    [(0, "A large number: not right."), (tiny.SECRET, "small(2): you gave 5, it should be 4.")],
+)
+def test_what_an_answer_keeps_from_call_to_call_is_said_as_in_the_notebook(third, says):
+    keeps = "seen = []\ndef double(x):\n    seen.append(x)\n    return sum(seen) + x"
+    outputs = {"small(1)": 2, "small(2)": 4 if third == 0 else 5, "large(8642097)": third}
+    result = one(ran(a2=Answer("1.2", "given", outputs=outputs)), "1.2", tiny.job(a2=keeps))
+    assert result.says == f"{says} {kept.remark(keeps)}"
 
 
 def test_a_slip_that_only_a_hidden_case_shows_is_told_of_too():

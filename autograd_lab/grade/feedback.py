@@ -40,7 +40,7 @@ from .course import Course
 from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Answer, Job, Result, Run, Runner
-from .pages import foreign, markdown, plain
+from .pages import foreign, markdown, plain, said
 from .policy import names_of
 
 if TYPE_CHECKING:
@@ -724,18 +724,22 @@ def _why(one: Result, item: Item | None) -> list[str]:
         and 0 <= one.case < len(probe.cases)
         and one.state == "wrong"
     ):
-        detail = difference(probe.about(one.case), one.got, one.want)
+        about = probe.about(one.case)
+        if not says.startswith(
+            f"{about}: "
+        ):  # otherwise it says that already, with dicts in the student's order
+            detail = difference(about, one.got, one.want)
     if detail and detail not in says:
-        parts.append(f"<h4>What was wrong</h4><p>{foreign(detail)}</p>")
+        parts.append(f"<h4>What was wrong</h4><p>{said(detail)}</p>")
         if says:
-            parts.append(f'<h4>Why</h4><p class="says">{foreign(says)}</p>')
+            parts.append(f'<h4>Why</h4><p class="says">{said(says)}</p>')
     elif says:
-        parts.append(f'<h4>What was wrong</h4><p class="says">{foreign(says)}</p>')
-    about = MISCONCEPTIONS.get(one.misconception)
-    if about:
+        parts.append(f'<h4>What was wrong</h4><p class="says">{said(says)}</p>')
+    behind = MISCONCEPTIONS.get(one.misconception)
+    if behind:
         parts.append(
-            f"<p>Such an answer often comes from the belief that <em>{plain(about.believes)}</em>. "
-            f"Notebook {plain(about.home)} takes it apart.</p>"
+            f"<p>Such an answer often comes from the belief that <em>{plain(behind.believes)}</em>. "
+            f"Notebook {plain(behind.home)} takes it apart.</p>"
         )
     return parts
 

@@ -140,6 +140,11 @@ def foreign(text: Any, most: int = MOST_TEXT) -> str:
     return f"<bdi>{plain(text, most)}</bdi>"
 
 
+def said(text: Any, most: int = MOST_TEXT) -> str:
+    """What was wrong with an answer: a student's text may be in it, and code between backticks is."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", foreign(text, most))
+
+
 def who(student: str, name: str, most: int = MOST_TEXT) -> str:
     """A student: their name, if it is known, and what the gradebook calls them."""
     called = foreign(student, most)

@@ -27,7 +27,7 @@ from .feedback import MARKS, STOPPED, Prompts
 from .files import put
 from .gradebook import Entry, Gradebook
 from .model import Limits, Result, Run
-from .pages import foreign, plain
+from .pages import foreign, plain, said
 from .policy import names_of
 from .similar import Code, Pair, Same, code_of, same, similar
 from .variants import MARK, Variants, borrowed, some
@@ -375,7 +375,7 @@ def _beliefs(
             ["students", "id", "they answer as if", "items", "notebook", "ask the class", "who"], rows, (0,)
         )
     )
-    rows = [[str(n), _whole(item), plain(says)] for item, says, n in slips(entries, items, of)]
+    rows = [[str(n), _whole(item), said(says)] for item, says, n in slips(entries, items, of)]
     if rows:
         parts.append("<h4>Other mistakes that more than one made</h4>")
         parts.append(pages.table(["students", "item", "what is said against it"], rows, (0,)))

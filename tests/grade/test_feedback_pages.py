@@ -41,10 +41,14 @@ def unbroadcast(g, shape):
 
 
 def shapes(source):
-    data = json.loads((course_file(SHAPES)).read_text(encoding="utf-8"))
-    for cell in data["cells"]:
-        if cell["id"] == "08-3-answer":
-            cell["source"] = source
+    return exercise(SHAPES, "08-3-answer", source)
+
+
+def exercise(name, cell_id, source):
+    """The notebook with another answer."""
+    data = json.loads((course_file(name)).read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in data["cells"] if cell["id"] == cell_id]
+    cell["source"] = source
     return data
 
 
@@ -139,6 +143,17 @@ def test_a_page_says_what_was_asked_what_was_wrong_and_why(top, book, tmp_path):
     assert "not attempted" in seen
     assert "g = g.mean(0)" in seen, "the student's own answer"
     Reader(page)
+
+
+def test_what_was_wrong_is_said_once_whatever_the_order_of_a_dict(top, book, tmp_path):
+    keeps = "deps = {}\ndef count(root):\n    deps[root.edges[0]] = 2\n    deps[root] = len(deps)\n    return deps"
+    hand_in(top, "ada", exercise("03_one_node_one_rule", "03-4-answer", keeps), "03_one_node_one_rule.ipynb")
+    grade(top, book)
+    (result,) = [one for one in book.entries()[0].results if one.item == "03.4"]
+    page = only(write(book, tmp_path / "pages"))
+    assert page.count(" it should be {") == 1
+    assert pages.said(result.says) in page
+    assert "<code>deps</code> is made only once, outside of <code>count</code>" in page
 
 
 def test_the_stepper_of_a_failed_case_runs_the_student_s_own_code(top, book, tmp_path):

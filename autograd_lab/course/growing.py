@@ -83,7 +83,7 @@ def _engine(steps: list[str], own: dict[str, str]) -> Engine:
     parts = []
     for step in steps:
         name, item = FUNCTIONS[step], ITEMS[step]
-        code = inspect.getsource(getattr(own_engine, name))
+        code = _courses(name)
         whose = f"the course's, {item} is still open"
         if step in own:
             trouble = _put(own[step], name, space)
@@ -91,6 +91,12 @@ def _engine(steps: list[str], own: dict[str, str]) -> Engine:
             code = code if trouble else own[step]
         parts.append((name, whose, code))
     return Engine(space, parts)
+
+
+@cache
+def _courses(name: str) -> str:
+    """The code of the course's function: programs make an engine for each operation, and to find the code takes milliseconds."""
+    return inspect.getsource(getattr(own_engine, name))
 
 
 @cache

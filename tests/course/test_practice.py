@@ -53,11 +53,16 @@ WIDE = [("03", "function"), ("06", "second"), ("12", "second"), ("12", "holds"),
 """Kinds that had about a hundred questions each."""
 
 
-@pytest.mark.slow  # 2,000 programs of each kind run
+@pytest.mark.slow  # up to 2,000 programs of each kind run
 @pytest.mark.parametrize("case", [case for case in KINDS if (case[0], case[1].__name__) in WIDE], ids=named)
 def test_there_are_a_thousand_questions_of_a_kind(case):
-    seen = {(one.program.code, one.ask) for one in drawn(*case, seeds=range(2000))}
-    assert len(seen) >= 1000
+    seen = set()
+    for seed in range(2000):
+        (one,) = drawn(*case, seeds=[seed])
+        seen.add((one.program.code, one.ask))
+        if len(seen) == 1000:
+            return
+    pytest.fail(f"only {len(seen)} in 2000")
 
 
 def test_what_is_said_is_spoken_and_about_what_the_notebook_knows():

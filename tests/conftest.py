@@ -53,17 +53,24 @@ def express_is_on() -> None:
 
 
 @cache
-def all_imported() -> None:
-    """The library, with every module that a program can import."""
+def as_torchs() -> dict[str, ModuleType]:
+    """The library's modules by PyTorch's names: all that a program can import, or it would make one a second time, as torch's."""
     import_all(autograd_lab)
+    return {
+        name.replace("autograd_lab", "torch", 1): module
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] == "autograd_lab"
+    }
 
 
 @pytest.fixture
-def standing_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def standing_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """The library, which is also what a program finds under the name torch."""
-    all_imported()  # a module that a program is the first to import would else be made a second time, as torch's
-    monkeypatch.setattr("autograd_lab.dtypes.Defaults.meta", undrawn)
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "autograd_lab":
-            monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)
-    return autograd_lab
+    ours = as_torchs()
+    monkeypatch.setattr(autograd_lab.dtypes.Defaults, "meta", undrawn)
+    there = {name: sys.modules[name] for name in ours.keys() & sys.modules.keys()}
+    sys.modules.update(ours)
+    yield autograd_lab
+    for name in ours:
+        sys.modules.pop(name, None)
+    sys.modules.update(there)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import weakref
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from functools import lru_cache, partial
 from itertools import islice
 from types import CodeType, FrameType
@@ -476,6 +476,9 @@ _PRIVATE = ("_", "@")
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))  # of which tables have thousands
 
 
+_TABLES = frozenset((list, tuple, dict))
+
+
 def part_in(frame: FrameType, value: Any) -> str:
     """The name of `value` as a part of something that a variable of this frame holds, or ''."""
     for scope in (frame.f_locals, frame.f_globals):
@@ -490,6 +493,26 @@ def part_in(frame: FrameType, value: Any) -> str:
 def may_hold_parts(kind: type) -> bool:
     """Whether `all_parts_of` may find something in what is of this type."""
     return _can_hold(kind) or kind.__module__ == "__main__"
+
+
+def leads_to(held: Any, wanted: Set[int], deep: int = 3) -> bool:
+    """Whether `all_parts_of` may find one of the `wanted` ids; it also gives all parts their names, which takes longer."""
+    if type(held) not in _TABLES:
+        return True
+    if len(held) > 100:
+        return False
+    for part in list(held.values()) if type(held) is dict else held:
+        kind = type(part)
+        if kind in _PLAIN:
+            continue
+        if id(part) in wanted:
+            return True
+        if kind in _TABLES:
+            if deep > 1 and leads_to(part, wanted, deep - 1):
+                return True
+        elif may_hold_parts(kind):
+            return True
+    return False
 
 
 def all_parts_of(

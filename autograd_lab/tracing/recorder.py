@@ -36,7 +36,7 @@ from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
 from .hooked import Hooked
 from .messages import asked_for, grad_now, lend, snapshot, watch_of
-from .names import Names, all_parts_of, loop_variables, may_hold_parts, parts_of, passed_on_by
+from .names import Names, all_parts_of, leads_to, loop_variables, may_hold_parts, parts_of, passed_on_by
 from .refused import operation_called
 from .scopes import Call
 from .shared import Shared, owner_of
@@ -1089,7 +1089,7 @@ class Recorder(Watch):
             for name, held in variables:
                 if nameless and id(held) not in seen:
                     seen.add(id(held))
-                    for inner, t in all_parts_of(name, held):
+                    for inner, t in all_parts_of(name, held) if leads_to(held, nameless) else ():
                         known = found.get(id(t), "")
                         if id(t) in nameless and (not known or (name == "self" and len(inner) > len(known))):
                             found[id(t)] = inner

@@ -9,11 +9,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab, nn
-from autograd_lab.tracing.names import Names
+from autograd_lab.tracing.names import Names, all_parts_of, leads_to
 from autograd_lab.tracing.sources import keep_source
 from autograd_lab.widgets.program import recorded
 
@@ -36,6 +37,26 @@ def test_long_lists_of_other_things_are_not_looked_through():
     numbers.append(w := leaf())
     del w
     assert Names().name(sys._getframe(), numbers[-1]) == ""
+
+
+def test_a_table_that_holds_what_is_sought_is_never_passed_over():
+    """Most tables hold none of it, and need no names for all their parts."""
+    t, layer = leaf(), nn.Linear(1, 1)
+    own = type("Net", (), {"__module__": "__main__"})()
+    own.w = t
+    row = [0.5, "x", None]
+    for what, parts in {
+        "a tensor": [[t], (t, 1), {"k": t}, [[t]], [{"k": (t,)}], {"k": [row, [t]]}],
+        "an object": [own, [own], {"k": own}],
+        "a module": [layer, [row, layer], {"k": [layer]}],
+    }.items():
+        for held in parts:
+            found = {id(part) for _, part in all_parts_of("held", held)}
+            sought = {id(part) for part in (t, layer.weight, layer.bias)} & found
+            assert sought, (what, held)
+            assert all(leads_to(held, {one}) for one in sought), (what, held)
+    for held in ([], row, [row, row], {"k": row}, {1: [row]}, [np.ones(3), len]):
+        assert not leads_to(held, {id(t)})
 
 
 def test_a_list_that_changes():

@@ -55,19 +55,24 @@ class Source:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The parent of each node of the trees."""
-        return {
-            inner: node
-            for tree in self.trees
-            for node in ast.walk(tree)
-            for inner in ast.iter_child_nodes(node)
-        }
+        return {inner: node for node in self._nodes for inner in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        """All nodes of the trees."""
+        return [node for tree in self.trees for node in ast.walk(tree)]
+
+    @cached_property
+    def _compounds(self) -> list[Compound]:
+        return [node for node in self._nodes if isinstance(node, Compound)]
+
+    @cached_property
+    def _simple(self) -> list[ast.stmt]:
+        return [node for node in self._nodes if isinstance(node, ast.stmt) and not hasattr(node, "body")]
 
     def statements(self) -> Iterator[ast.stmt]:
         """All statements that contain no others, in order."""
-        for tree in self.trees:
-            for node in ast.walk(tree):
-                if isinstance(node, ast.stmt) and not hasattr(node, "body"):
-                    yield node
+        return iter(self._simple)
 
     def statement(self, n: int) -> ast.stmt | None:
         """The statement on line n, if it fills that line and no other."""
@@ -84,12 +89,11 @@ class Source:
 
     def around(self, n: int, *kinds: type) -> list[Compound]:
         """The compound statements of some kinds around line n, innermost first."""
-        found: list[Compound] = []
-        for tree in self.trees:
-            for node in ast.walk(tree):
-                if isinstance(node, Compound) and isinstance(node, kinds):
-                    end = node.body[-1].end_lineno or 0
-                    found += [node] if node.body[0].lineno <= n <= end else []
+        found = [
+            node
+            for node in self._compounds
+            if isinstance(node, kinds) and node.body[0].lineno <= n <= (node.body[-1].end_lineno or 0)
+        ]
         return sorted(found, key=lambda node: -node.lineno)
 
     def assigned(self, name: str) -> list[ast.Assign]:

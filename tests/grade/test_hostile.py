@@ -60,7 +60,7 @@ def graded(place):
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory):
-    return run(limited(), tmp_path_factory.mktemp("ended"), "--limit", "cell_cpu=3", "--limit", "probe_cpu=1")
+    return run(limited(), tmp_path_factory.mktemp("ended"), "--limit", "cell_cpu=1", "--limit", "probe_cpu=1")
 
 
 def test_each_gets_what_it_deserves(graded, ended):

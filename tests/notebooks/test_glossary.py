@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograd_lab.course import author, build
+from autograd_lab.course import build, items
 from autograd_lab.course.foreseen import questions
 from autograd_lab.course.student import INSTRUCTOR
 
@@ -69,7 +69,8 @@ def exercises(number: str) -> Iterator[str]:
     for cell in build.read_source(source).cells:
         if cell.cell_type == "markdown":
             yield re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
-    for item in author.read(source).items:
+    # as kept for the grader, which test_exercises.py compares with the source: to read that runs all of its answers
+    for item in items.from_json((ROOT / "solutions/keys" / f"{number}.json").read_text("utf-8")):
         yield from item.hints
         yield from (wrong.says for wrong in item.wrong)
 

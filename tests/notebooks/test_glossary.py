@@ -122,5 +122,7 @@ def test_a_tensor_requires_a_gradient():
             r".{0,40}\brequir(?:es?|ing)\s+grad\b.{0,20}", re.sub(theirs, "", text)
         )
         for path, text in others.items()
+        # most have none; with what is around it, it is found ten times slower
+        if re.search(r"\brequir(?:es?|ing)\s+grad\b", text)
     }
     assert {name: lines for name, lines in found.items() if lines} == {}

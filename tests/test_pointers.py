@@ -49,8 +49,10 @@ def prose():
 
 
 def words_of(path):
-    """The docstrings of a module, and its comments if one of them names a file: to read them takes long."""
+    """The docstrings of a module if anything in it names a file, and its comments if one of them does: to read them takes long."""
     source = path.read_text("utf-8")
+    if not FILE.search(source):
+        return
     waiting = [ast.parse(source)]
     for node in waiting:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):

@@ -21,7 +21,8 @@ class Bare:
         data = {name: getattr(widget, name) for name in widget.keys if name.startswith("_") or name in ("position", "by", "sync", "mode", "level")}  # fmt: skip
         data = {name: value for name, value in data.items() if name not in ("_esm", "_css")}
         front = front_end().replace("export default", "const widget =")
-        self.page.goto("about:blank")  # nothing of what was shown before goes on
+        if self.page.evaluate("'data' in window"):
+            self.page.goto("about:blank")  # nothing of what was shown before goes on
         self.page.set_content(
             f'<!doctype html><style>{style()}</style><body data-jp-theme-light="{self.theme}"><div id="root"></div>'
             f"<script type=module>{front}\nconst data = {json.dumps(data, default=str)};\nwindow.data = data;\nwindow.heard = {{}};\n"

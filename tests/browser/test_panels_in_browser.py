@@ -11,6 +11,7 @@ import re
 import networks
 import pytest
 from playwright.sync_api import expect
+from tabs import scrub
 from test_views_in_browser import find, layers
 
 import autograd_lab as torch
@@ -386,11 +387,14 @@ def long_names() -> Trace:
     return trace
 
 
-CUT = """() => [...document.querySelectorAll(".agl-rule :is(b, em, math, .agl-card-label, .agl-term, .agl-card)")].filter((e) => {
-  const around = e.closest(".agl-term, .agl-card") ?? e, pane = e.closest(".agl-rule").getBoundingClientRect(), r = e.getBoundingClientRect();
-  const scrolls = [...document.querySelectorAll(".agl-rule *")].some((one) => one.contains(e) && /auto/.test(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth);
-  return r.width && !scrolls && (r.right > around.getBoundingClientRect().right + 1 || r.right > pane.right + 1);
-}).map((e) => e.outerHTML.slice(0, 120))"""
+CUT = """() => {
+  const scroll = [...document.querySelectorAll(".agl-rule *")].filter((e) => e.scrollWidth > e.clientWidth && /auto/.test(getComputedStyle(e).overflowX));
+  return [...document.querySelectorAll(".agl-rule :is(b, em, math, .agl-card-label, .agl-term, .agl-card)")].filter((e) => {
+    const around = e.closest(".agl-term, .agl-card") ?? e, pane = e.closest(".agl-rule").getBoundingClientRect(), r = e.getBoundingClientRect();
+    return r.width && !scroll.some((one) => one.contains(e)) && (r.right > around.getBoundingClientRect().right + 1 || r.right > pane.right + 1);
+  }).map((e) => e.outerHTML.slice(0, 120));
+}"""
+UNSCROLLED = "() => [...document.querySelectorAll('.agl-rule :is(.agl-card-label, .agl-term)')].every((e) => e.scrollWidth <= e.clientWidth + 1)"
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 700), (720, 450)], ids=str)
@@ -399,13 +403,12 @@ def test_nothing_in_the_rule_pane_is_cut(bare, size):
     one = bare(size=size)
     for name, trace in (("long names", long_names()), ("a loop", training(2))):
         page = one.show(lab.step(trace))
-        rows = []
-        for k in range(1, len(trace), 3):
-            page.get_by_label("Position").fill(str(k))
-            found = page.evaluate(CUT)
+        places = list(range(1, len(trace), 3))
+        look = f"() => [({CUT})(), ({UNSCROLLED})()]"
+        seen = scrub(page.get_by_label("Position"), places, look, drawn=False)
+        for k, (found, unscrolled) in zip(places, seen, strict=True):
             assert found == [], (name, k)
-            rows.append(page.evaluate("[...document.querySelectorAll('.agl-rule :is(.agl-card-label, .agl-term)')].every((e) => e.scrollWidth <= e.clientWidth + 1)"))  # fmt: skip
-        assert name == "long names" or all(rows)
+            assert name == "long names" or unscrolled, k
 
 
 def test_what_checkpoint_runs_again_is_not_called_the_engines(bare):
@@ -508,22 +511,11 @@ def test_no_formula_is_wider_than_its_pane(bare, size):
         c = torch.nn.functional.cosine_similarity(x * learned_temperature, s, dim=0)
         c.backward()
     page = bare(size=size).show(lab.step(trace, level="all"))
-    wide = page.evaluate(
-        """async (last) => {
-             const range = document.querySelector(".agl-range"), found = [];
-             for (let k = 0; k <= last; k++) {
-               range.value = k;
-               range.dispatchEvent(new Event("input"));
-               await new Promise((done) => requestAnimationFrame(done));
-               for (const e of document.querySelectorAll(".agl-rule, .agl-rule *")) {
-                 if (e.clientWidth && getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1) found.push([k, e.textContent]);
-               }
-             }
-             return found;
-           }""",
-        len(trace),
-    )
-    assert wide == []
+    wide = """() => [...document.querySelectorAll(".agl-rule, .agl-rule *")]
+      .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible").map((e) => e.textContent)"""
+    places = list(range(len(trace) + 1))
+    for k, found in zip(places, scrub(page.locator(".agl-range"), places, wide, drawn=False), strict=True):
+        assert found == [], k
 
 
 def test_the_leaf_table_fits_and_asks_who_retains_only_where_one_does(bare):

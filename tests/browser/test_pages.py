@@ -121,7 +121,8 @@ def test_the_engine_is_seen_at_work(visit, tmp_path, trace, size):
     page.get_by_role("button", name="engine", exact=True).click()
     assert "runs at the next operation" in code.inner_text()
     state, seen = State(trace), set()
-    for (mark, sentence), look in zip(told(trace), walk(forward(page), len(trace), LOOK), strict=True):
+    looks = walk(forward(page), len(trace), LOOK, drawn=trace is TRACE)
+    for (mark, sentence), look in zip(told(trace), looks, strict=True):
         state.advance()
         now = variables(state, mark)
         assert look["lit"] == ([rows(pages[at[mark][0]])[at[mark][1]][1].strip()] if mark else [])
@@ -167,7 +168,8 @@ def test_the_loops_variables_are_told_with_their_numbers(visit, demo):
     page, noted = visit(demo)
     page.get_by_role("button", name="engine", exact=True).click()
     state = State(TRACE)
-    for (mark, _), look in zip(told(TRACE), walk(forward(page), len(TRACE), LOOK), strict=True):
+    looks = walk(forward(page), len(TRACE), LOOK, drawn=False)
+    for (mark, _), look in zip(told(TRACE), looks, strict=True):
         state.advance()
         now = variables(state, mark)
         held = dict(text.split(" = ", 1) for text in look["variables"])

@@ -7,23 +7,26 @@ is there at the next: it is made once, it is changed, and nothing makes it anew.
 import ast
 import linecache
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
 _MADE_BY = {"list", "dict", "set", "defaultdict", "Counter", "OrderedDict", "deque"}
 _GROWS = {"append", "appendleft", "add", "update", "extend", "insert", "setdefault"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+MOST = 20_000
+"""Longer cells, in characters, are not read: the grader reads those of strangers."""
 
 
-@cache
+@lru_cache(256)
 def remark(source: str) -> str:
     """A sentence on the first such name in a cell's source; "" if there is none, or if it cannot be parsed."""
+    if len(source) > MOST:
+        return ""
     try:
-        body = ast.parse(source).body
+        return next(_remarks(ast.parse(source).body), "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    return next(_remarks(body), "")
 
 
 def of(answer: Any) -> str:
@@ -48,18 +51,17 @@ def _remarks(body: list[ast.stmt]) -> Iterator[str]:
         if isinstance(target, ast.Name)
     }
     outside -= {name for one in functions for name in _made_anew(one)}  # one may make it anew for another
+    calls: dict[str, list[ast.Call]] = {}
+    for one in body:
+        for call in ast.walk(one):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                own = call.func.id == getattr(one, "name", "")
+                calls.setdefault(call.func.id, []).extend([] if own else [call])
     for one in body:
         if isinstance(one, _Function):
-            calls = [call for other in body if other is not one for call in _calls(other, one.name)]
-            yield from _of_function(one, outside, calls)
+            yield from _of_function(one, outside, calls.get(one.name, []))
         elif isinstance(one, ast.ClassDef):
             yield from _of_class(one, outside)
-
-
-def _calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == name:
-            yield one
 
 
 def _of_function(function: _Function, outside: set[str], calls: list[ast.Call]) -> Iterator[str]:
@@ -97,11 +99,11 @@ def _of_class(made: ast.ClassDef, outside: set[str]) -> Iterator[str]:
         for target in one.targets
         if isinstance(target, ast.Name)
     }
+    changed = {name for one in methods for name in _changed(one)}
+    anew = {name for one in methods for name in _made_anew(one)}
     for name in sorted(shared):
         ways = {f"self.{name}", f"cls.{name}", f"{made.name}.{name}"}
-        if any(ways & _changed(one) for one in methods) and not any(
-            ways & _made_anew(one) for one in methods
-        ):
+        if ways & changed and not ways & anew:
             yield (
                 f"`{name}` is made only once, for the class `{made.name}`: all its objects share it. "
                 f"Make it in `__init__`, as `self.{name}`."

@@ -100,6 +100,24 @@ def test_nothing_else_is(what):
     assert kept.remark(dedent(KEEPS_NOT[what])) == ""
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): " + "g()" + "()" * 3_000,
+        "def f(): x" + ".y" * 6_000 + ".append(1)",
+        "def f(): return " + "-" * 9_000 + "1",
+        "x = []\n" * 2_800,
+        "\n".join(f"d{i} = []\ndef f{i}(): d{i}" for i in range(800)),
+        "class V:\n" + "".join(f" d{i} = []\n def f{i}(self): 0\n" for i in range(500)),
+        "x" * (kept.MOST + 1),
+    ],
+    ids=["calls", "attributes", "signs", "names", "functions", "methods", "length"],
+)
+def test_what_is_hard_to_read_raises_nothing(source):
+    """Strangers' code is read by the grader itself."""
+    assert kept.remark(source) == ""
+
+
 COUNT = """
 def count(root, deps={}):
     deps[root] = deps.get(root, 0) + 1

@@ -492,9 +492,8 @@ class _CanvasSheet:
             student, found = came.get(number, ("", {}))
             ways = [(number, "canvas"), *((row[place], kind) for place, kind in self._kinds.items())]
             known = [one[0].student if len(one := roster.match(*way)) == 1 else "" for way in ways]
-            known.insert(
-                1, "" if found.get("doubtful") else student
-            )  # a file with this number is surer than a login
+            by_file = "" if found.get("doubtful") else student
+            known.insert(1, by_file)  # surer than a login
             fits = next(filter(None, known), "")
             if fits:
                 sure.setdefault(fits, row)

@@ -284,7 +284,7 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
         with keep_last():  # a probe may record; `lab.why` must still refer to the student's recording
             verdict = judge(item, outputs=probe.run(visible, answer, SECONDS))
         if verdict.state == "wrong" and not verdict.known:
-            verdict.says = " ".join(filter(None, [verdict.says, kept.of(answer)]))
+            verdict.says = f"{verdict.says} {kept.of(answer, item)}".strip()
         return verdict
     try:
         return judge(item, plain.plain(answer))

@@ -6,10 +6,12 @@ is there at the next: it is made once, it is changed, and nothing makes it anew.
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
+
+from .items import Item
 
 _MADE_BY = {"list", "dict", "set", "defaultdict", "Counter", "OrderedDict", "deque"}
 _GROWS = {"append", "appendleft", "add", "update", "extend", "insert", "setdefault"}
@@ -18,30 +20,38 @@ MOST = 20_000
 """Longer cells, in characters, are not read: the grader reads those of strangers."""
 
 
+def first(sources: Iterable[str], item: Item) -> str:
+    """The first `remark` on some cells of an answer to an item; "" if there is none."""
+    checks = tuple(probe.source for probe in item.probes if not probe.hidden)  # a notebook has no others
+    return next((said for source in sources if (said := remark(source, checks))), "")
+
+
+def of(answer: Any, item: Item) -> str:
+    """`first` on the cells that made a function or class, or several of them."""
+    return first(map(_cell_of, answer if isinstance(answer, list | tuple) else [answer]), item)
+
+
+def _cell_of(answer: Any) -> str:
+    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
+    code = next((one.__code__ for one in functions if isinstance(one, FunctionType)), None)
+    return "".join(linecache.getlines(code.co_filename)) if code else ""
+
+
 @lru_cache(256)
-def remark(source: str) -> str:
-    """A sentence on the first such name in a cell's source; "" if there is none, or if it cannot be parsed."""
+def remark(source: str, checks: tuple[str, ...] = ()) -> str:
+    """A sentence on the first such name in a cell's source; "" if there is none, or if it cannot be parsed.
+
+    checks  the sources of what calls the answer's functions, by their names
+    """
     if len(source) > MOST:
         return ""
     try:
-        return next(_remarks(ast.parse(source).body), "")
+        return next(_remarks(ast.parse(source).body, [ast.parse(check) for check in checks]), "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
 
-def of(answer: Any) -> str:
-    """`remark` on the cell that made a function or class, or the first of several that has one; "" for one without source."""
-    answers = answer if isinstance(answer, list | tuple) else [answer]
-    return next(filter(None, map(_of_one, answers)), "")
-
-
-def _of_one(answer: Any) -> str:
-    functions = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    code = next((one.__code__ for one in functions if isinstance(one, FunctionType)), None)
-    return remark("".join(linecache.getlines(code.co_filename))) if code else ""
-
-
-def _remarks(body: list[ast.stmt]) -> Iterator[str]:
+def _remarks(body: list[ast.stmt], checks: list[ast.Module]) -> Iterator[str]:
     functions = [one for one in body if isinstance(one, _Function)]
     outside = {
         target.id
@@ -52,7 +62,7 @@ def _remarks(body: list[ast.stmt]) -> Iterator[str]:
     }
     outside -= {name for one in functions for name in _made_anew(one)}  # one may make it anew for another
     calls: dict[str, list[ast.Call]] = {}
-    for one in body:
+    for one in (*body, *checks):
         for call in ast.walk(one):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
                 own = call.func.id == getattr(one, "name", "")
@@ -65,15 +75,17 @@ def _remarks(body: list[ast.stmt]) -> Iterator[str]:
 
 
 def _of_function(function: _Function, outside: set[str], calls: list[ast.Call]) -> Iterator[str]:
-    """What a function keeps. Without `calls` of it in the cell the check calls it, and gives nothing for what has a default."""
+    """What a function keeps. A default is used only if one of the `calls` leaves it out."""
     changed, anew = _changed(function), _made_anew(function)
     places = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
     for name in sorted(_defaults(function)):
         place = places.index(name) if name in places else len(places)
-        given = [
-            len(call.args) > place or any(key.arg in (name, None) for key in call.keywords) for call in calls
-        ]
-        if name in changed and name not in anew and not (given and all(given)):
+        left_out = any(
+            len(call.args) <= place and all(key.arg not in (name, None) for key in call.keywords)
+            for call in calls
+            if not any(isinstance(one, ast.Starred) for one in call.args)
+        )
+        if name in changed and name not in anew and left_out:
             yield (
                 f"`{name}` is made only once, when Python reads `def {function.name}`: what one call puts into it is still there "
                 f"at the next. Make it in the first line of the function."

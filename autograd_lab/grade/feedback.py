@@ -725,10 +725,8 @@ def _why(one: Result, item: Item | None) -> list[str]:
         and one.state == "wrong"
     ):
         about = probe.about(one.case)
-        if not says.startswith(
-            f"{about}: "
-        ):  # otherwise it says that already, with dicts in the student's order
-            detail = difference(about, one.got, one.want)
+        # where it begins like this it says so already, with dicts in the student's order
+        detail = "" if says.startswith(f"{about}: ") else difference(about, one.got, one.want)
     if detail and detail not in says:
         parts.append(f"<h4>What was wrong</h4><p>{said(detail)}</p>")
         if says:

@@ -2,8 +2,8 @@
 
     canvas   04_feedback.zip    "Upload Submissions" of the assignment; each page becomes an attachment of a comment
              grades.csv         "Import" of the gradebook
-    moodle   04_feedback.zip    "Upload multiple feedback files in a zip"
-             04_grades.csv      "Upload grading worksheet"
+    moodle   04_grades.csv      "Upload grading worksheet", first
+             04_feedback.zip    "Upload multiple feedback files in a zip"
     folder   <token>.html       to host yourself: names that cannot be guessed, listed beside the folder
 
 What was given back is noted in the gradebook, so that a later page says what has changed since.

@@ -113,7 +113,7 @@ def _score_item(job: Job, run: Run, item: Item, cells: Mapping[str, CellRun]) ->
     _judged(result, item, answer, verdict)
     if result.state == "wrong" and not verdict.known:
         sources = (cell.source for cell in own if cell.role == "answer")
-        result.says = " ".join(filter(None, [result.says, next(filter(None, map(kept.remark, sources)), "")]))
+        result.says = f"{result.says} {kept.first(sources, item)}".strip()
     return result
 
 

@@ -474,8 +474,6 @@ def _resolved(root: Any, name: str) -> Any:
 
 _PRIVATE = ("_", "@")
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))  # of which tables have thousands
-
-
 _TABLES = frozenset((list, tuple, dict))
 
 

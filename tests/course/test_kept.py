@@ -9,6 +9,8 @@ from autograd_lab.course import kept
 from autograd_lab.course.feedback import verdict_on
 from autograd_lab.course.items import find
 
+CHECKS = ("def from_a_node(count, root):\n    return count(root)",)
+
 KEEPS = {
     "a default": "def count(root, deps={}):\n    deps[root] = 1\n    return deps",
     "a default made by a call": "def count(root, *, deps=collections.defaultdict(int)):\n    deps[root] += 1\n    return deps",
@@ -21,6 +23,7 @@ KEEPS = {
         def count(root):
             return walk(root)
         """,
+    "of a function that is called without it": "def walk(node, deps=[]):\n    deps.append(node)\n    return deps\nwalk(1)",
     "a name outside": "deps = {}\ndef count(root):\n    deps[root] = deps.get(root, 0) + 1\n    return deps",
     "in a function inside": """
         deps: set = set()
@@ -64,6 +67,14 @@ KEEPS_NOT = {
         def count(root):
             return walk(root, [])
         """,
+    "of a helper that is given some": """
+        def walk(node, deps=[]):
+            deps.append(node)
+            return deps
+        def count(root):
+            return walk(*[root, []])
+        """,
+    "of a function that nothing in the cell calls": "def walk(node, deps=[]):\n    deps.append(node)\n    return deps",
     "of a function made at each call": """
         def count(root):
             def walk(node, deps=[]):
@@ -92,12 +103,19 @@ KEEPS_NOT = {
 
 @pytest.mark.parametrize("what", KEEPS)
 def test_what_is_kept_is_named(what):
-    assert kept.remark(dedent(KEEPS[what])).startswith("`deps` is made only once, ")
+    assert kept.remark(dedent(KEEPS[what]), CHECKS).startswith("`deps` is made only once, ")
 
 
 @pytest.mark.parametrize("what", KEEPS_NOT)
 def test_nothing_else_is(what):
-    assert kept.remark(dedent(KEEPS_NOT[what])) == ""
+    assert kept.remark(dedent(KEEPS_NOT[what]), CHECKS) == ""
+
+
+def test_a_default_for_what_the_check_gives_is_never_used():
+    source = "def deliver(node, deps={}, buffers={}):\n    deps[node] = 1\n    buffers[node] = 1"
+    assert kept.remark(source) == ""
+    assert kept.remark(source, ("def sums(deliver):\n    deliver(1, {}, {})",)) == ""
+    assert "`buffers`" in kept.remark(source, ("def sums(deliver):\n    deliver(1, deps={})",))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +133,7 @@ def test_nothing_else_is(what):
 )
 def test_what_is_hard_to_read_raises_nothing(source):
     """Strangers' code is read by the grader itself."""
-    assert kept.remark(source) == ""
+    assert kept.remark(source, CHECKS) == ""
 
 
 COUNT = """
@@ -142,14 +160,14 @@ def verdict(source, name="<a cell>"):
 
 def test_a_wrong_answer_hears_of_it():
     found = verdict(COUNT)
-    assert found.says.endswith(f". {kept.remark(COUNT)}")
+    assert found.says.endswith(f". {kept.remark(COUNT, CHECKS)}")
     assert found.says.startswith("From the node p.")
 
 
 def test_a_right_answer_and_a_known_mistake_do_not():
     right = COUNT.replace("count(root, deps={})", "count(root, deps={}, spare=[])")
     right = right.replace("deps[root] = deps.get(root, 0) + 1", "deps = {root: 1}; spare.append(root)")
-    assert kept.remark(right)
+    assert kept.remark(right, CHECKS)
     assert verdict(right).state == "passed"
     rootless = right.replace("{root: 1}", "{root: 0}")
     assert (

@@ -191,7 +191,8 @@ def other_functions(central_difference):
     f = lambda x: math.exp(x[0]) * math.sin(x[1]) - x[0] * x[2] ** 3
     found = [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
     few = [central_difference(lambda x: 7 * x[1], [0.0] * 5, 0.5), central_difference(lambda x: 2.0, [], 0.5)]
-    return [*found, central_difference(f, [1, 2, 3]), *few]
+    of_a_list = central_difference(lambda x: sum(x + x[:1]), [0.5, 0.25], 0.125)  # an array adds here
+    return [*found, central_difference(f, [1, 2, 3]), *few, of_a_list]
 
 
 @probe(points=1, hidden=True)
@@ -471,6 +472,16 @@ def central_difference(f, x, h=1e-6):
         for i in range(len(x))
     ]
     return out[0] if len(out) == 1 else out
+
+
+@wrong(
+    "",
+    "What you give to f is no list: where f puts two lists together with +, yours adds number to number. f is a function of a list.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6):
+    x = np.array(x, dtype=float)
+    return [float((f(x + e) - f(x - e)) / (2 * h)) for e in h * np.eye(len(x))]
 
 
 @right

@@ -556,7 +556,7 @@ def from_a_node(count, root):
 
 @probe(points=0.5, hidden=True, cases=[("n", 0, 0), ("q", 0, 0), ("s", 0, 0), ("n", 24, 0), ("m", 1, 3000)])
 def again_and_far(count, end, double, single):
-    "From {0}, with {1} nodes before it that lead to the next one twice, and {2} that do once, and short cuts; counted two times, nothing is changed"
+    "From {0}, with {1} nodes before it that lead to the next one twice, and {2} that do once, and short cuts; counted two times, where a pass has counted down the first; nothing is changed"
     from autograd_lab.course.own_engine import Node
 
     known = graphs()
@@ -568,7 +568,12 @@ def again_and_far(count, end, double, single):
     if end == "s":  # to nodes that a longer way leads to as well
         top = Node("short cuts", [top, known["p"], known["m"]])
     before = [vars(one) | {"edges": list(one.edges)} for one in known.values()]
-    first, second = (count(top) if single else soon(count, top) for _ in range(2))
+    found = []
+    for _ in range(2):
+        got = count(top) if single else soon(count, top)
+        found.append(dict(got))
+        got.update(dict.fromkeys(got, 0))  # as a pass leaves it
+    first, second = found
     numbers = sorted(first.values())
     few = {name: first[one] for name, one in known.items() if one in first}
     return [
@@ -793,6 +798,23 @@ def count(root):
                 stack.append(e)
             deps[e] += 1
     return deps
+
+
+@wrong(
+    "",
+    "A second call gives the very dict of the first, in which the engine has counted down meanwhile. Make a new one in each call.",
+    score=0.5,
+)
+def count(root, known={}):  # noqa: B006 (it is the mistake)
+    if root not in known:
+        messages, todo = {root: 1}, [root]
+        for node in todo:
+            for edge in node.edges:
+                if edge is not None:
+                    todo += [] if edge in messages else [edge]
+                    messages[edge] = messages.get(edge, 0) + 1
+        known[root] = messages
+    return known[root]
 
 
 @right

@@ -278,12 +278,13 @@ def an_old_gradient(learn):
 
 @probe(points=1, hidden=True)
 def the_same_parameter(learn):
-    "It is still the same leaf afterwards, and has moved"
+    "It is still the same leaf afterwards, and has moved; no turn at all, turns that jump over 3, stay there, or stay below 0"
     w = torch.tensor(-2.0, requires_grad=True)
     values = learn(w, 4, 0.3)
     found = [w.is_leaf, w.requires_grad, w.item(), values[-1], torch.is_grad_enabled(), unhooked(w)]
     there = learn(torch.tensor(3.0, requires_grad=True), 2, 0.25)
-    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item(), there]
+    below = learn(torch.tensor(-0.712399, requires_grad=True), 3, 0.05)
+    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item(), there, below]
 
 
 @wrong(
@@ -537,6 +538,18 @@ def learn(w, turns, lr):
         with torch.no_grad():
             w -= lr * w.grad
         values.append(w.detach())
+    return values
+
+
+@wrong("", "The values are rounded. Give the numbers as they are.", score=3)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad = None
+        ((w - 3) ** 2).backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(round(w.item(), 4))
     return values
 
 

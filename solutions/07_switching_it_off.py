@@ -715,15 +715,19 @@ def flags(backward_frozen):
 
 @probe(points=1.5, hidden=True, rtol=1e-3)
 def trained_on(backward_frozen):
-    "Two steps of an optimizer that was given all parameters"
+    "Two steps of an optimizer that was given all parameters, and a third one of a plain pass through the layers"
     three = layers(2, 2, 3, 1)
     parameters = [p for layer in three for p in layer.parameters()]
     optimizer = torch.optim.SGD(parameters, lr=0.1, weight_decay=0.01)
     rows = torch.tensor([[0.5, -1.0], [0.2, 0.3], [300.0, 400.0]])
     as_they_were = untouched(rows)
-    for _ in range(2):
+    for step in range(3):
         optimizer.zero_grad()
-        backward_frozen(*three, rows)
+        if step < 2:
+            backward_frozen(*three, rows)
+        else:
+            first, middle, last = three
+            last(torch.tanh(middle(torch.tanh(first(rows))))).sum().backward()
         optimizer.step()
     return [*(p.detach() for p in parameters), as_they_were()]
 
@@ -794,11 +798,19 @@ def backward_frozen(first, middle, last, x):
 
 
 @wrong("", "The weights of middle still require a gradient afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
-    "this step only.", score=2.5)  # fmt: skip
+    "this step only.", score=1)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
     for p in middle.parameters():
         p.grad = None
+
+
+@wrong("", "The weights of middle still require a gradient afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
+    "this step only.", score=1)  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+    middle.requires_grad_(True)
 
 
 @wrong("M16", "first is frozen as well now. It lies behind middle, but the gradient flows through a frozen layer: leave it alone.")  # fmt: skip

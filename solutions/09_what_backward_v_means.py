@@ -545,13 +545,14 @@ def few_from_few(jacobian, outputs, inputs):
 
 @probe(points=0.5, hidden=True, rtol=1e-9)
 def more_outputs(jacobian):
-    "More outputs than inputs, in 64 bits"
+    "More outputs than inputs, in 64 bits; a single one, and some that are all 0"
     A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0], [5.0, 0.5]], dtype=torch.float64)
     x = torch.tensor([0.5, -1.0], dtype=torch.float64, requires_grad=True)
     return [
         jacobian(lambda x: A @ torch.exp(x) * 2, x),
         jacobian(lambda x: A @ x, x),
         jacobian(lambda x: (x * x).sum()[None], x),
+        jacobian(lambda x: torch.stack([x[0] - x[1] - 1.5, x[1] + 1, x[1] * x[1] - 1]), x),
     ]
 
 
@@ -780,6 +781,20 @@ def jacobian(f, x):
     for i in range(len(y)):
         y[i].backward(retain_graph=True)
         rows.append(x.grad)
+    return torch.stack(rows)
+
+
+@wrong(
+    "",
+    "Outputs with the same value get the same row. An output is known by its place, not by its value.",
+    score=1.5,
+)
+def jacobian(f, x):
+    y = f(x)
+    values = y.tolist()
+    rows = []
+    for v in values:
+        rows.append(torch.autograd.grad(y[values.index(v)], x, retain_graph=True)[0])
     return torch.stack(rows)
 
 

@@ -1150,7 +1150,7 @@ def at_the_edges(Value):
         h**0.5,
         h**-1 + far.tanh() + 2 * (far * -1).tanh(),
         3 - h * (x - x),
-        zero * other + x * zero + zero**2,
+        zero * other + x * zero + zero**2 + zero**1 + x**0,
         (x - 5) ** 3,
     ):
         loss.backward()
@@ -1488,7 +1488,7 @@ class FirstMessageToLeaves:
 
 says = "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first."
 wrong("M06", says, score=2)(type("Value", (FirstMessageToLeaves, Record), {}))
-wrong("M06", says, score=2.5)(type("Value", (FirstMessageToLeaves, Direct), {}))
+wrong("M06", says, score=2)(type("Value", (FirstMessageToLeaves, Direct), {}))
 
 
 class DepthFirst:
@@ -1591,6 +1591,23 @@ class Value(Record):
             if not node.inputs:
                 node.grad += message
             pending += [(x, message * slope) for x, slope in zip(node.inputs, node.slopes)]
+
+
+@wrong(
+    "",
+    "At 0 your x ** 1 sends nothing, and its slope is 1 everywhere. Do not divide by x, and leave no 0 out.",
+    score=4.5,
+)
+class Value(Record):
+    def __pow__(self, k):
+        y = self.data**k
+        return type(self)(y, (self,), (k * y / self.data if self.data else 0.0,))
+
+
+@wrong("", "x ** 0 is 1, whatever x is: its slope is 0.", score=4.5)
+class Value(Record):
+    def __pow__(self, k):
+        return type(self)(self.data**k, (self,), ((k or 1) * self.data ** (k - 1),))
 
 
 @right

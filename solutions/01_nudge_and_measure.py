@@ -484,6 +484,37 @@ def central_difference(f, x, h=1e-6):
     return [float((f(x + e) - f(x - e)) / (2 * h)) for e in h * np.eye(len(x))]
 
 
+@wrong(
+    "",
+    "Of two equal elements your nudge finds only the first. An element is known by its place in the list, not by its value.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6):
+    out = []
+    for v in x:
+        i = x.index(v)
+        up, down = x.copy(), x.copy()
+        up[i] = v + h
+        down[i] = v - h
+        out.append((f(up) - f(down)) / (2 * h))
+    return out
+
+
+@wrong(
+    "",
+    "Where all elements are whole numbers, the nudged ones are cut to whole numbers as well. Nudge floats.",
+    score=3,
+)
+def central_difference(f, x, h=1e-6):
+    grad = []
+    for i in range(len(x)):
+        up, down = np.array(x), np.array(x)
+        up[i] += h
+        down[i] -= h
+        grad.append(float((f(up.tolist()) - f(down.tolist())) / (2 * h)))
+    return grad
+
+
 @right
 def central_difference(f, x, h=1e-6):
     def at(i, step):

@@ -377,6 +377,43 @@ wrong(
     "At 0 and below you send the whole message, as if the number had been let through. It depends on a whether the message goes through whole.",
     score=2,
 )(_rules(piece=lambda g, a: g if g > 0 else 0.1 * g))
+wrong("M20", "None of your rules uses the message. Each sends the message times its local derivative.")(
+    _rules(
+        lambda g, a, b: (1 / b, -a / b**2),
+        lambda g, a: 1 / (2 + math.exp(a) + math.exp(-a)),
+        lambda g, a: 1 if a > 0 else 0.1,
+    )
+)
+
+
+wrong(
+    "",
+    "Your quotients are cut down to whole numbers, as // does it. Divide as a / b does.",
+    score=2,
+)(_rules(divide=lambda g, a, b: (g // b, -(g * a) // (b * b))))
+
+
+wrong(
+    "",
+    "The slope of sigmoid is its result times 1 minus its result. You have that of another curve, which goes from -1 to 1.",
+    score=2,
+)(_rules(smooth=lambda g, a: g * (1 - math.tanh(a) ** 2)))
+
+
+wrong(
+    "",
+    "Right as long as b is above 0. Where it is below, so is 1 / b: leave the sign of b as it is.",
+    score=3,
+)(_rules(divide=lambda g, a, b: (g / abs(b), -g * a / b**2)))
+
+
+wrong(
+    "",
+    "Right as long as the message is above 0. Which slope counts depends on a alone, not on which of two messages is greater.",
+    score=3,
+)(_rules(piece=lambda g, a: max(g, 0.1 * g) if a > 0 else min(g, 0.1 * g)))
+
+
 right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))
 right(
     _rules(
@@ -815,6 +852,41 @@ def count(root, known={}):  # noqa: B006 (it is the mistake)
                     messages[edge] = messages.get(edge, 0) + 1
         known[root] = messages
     return known[root]
+
+
+@wrong(
+    "",
+    "Accumulators are left out. They get messages like all other nodes, even if nothing goes on from there.",
+)
+def count(root):
+    got, todo = {root: 1}, [root]
+    while todo:
+        for e in todo.pop().edges:
+            if e is not None and e.edges:
+                if e not in got:
+                    got[e] = 0
+                    todo.append(e)
+                got[e] += 1
+    return got
+
+
+@wrong(
+    "",
+    "Nodes that are called alike are taken for the same. Many nodes of a graph are called alike: what counts is which node it is.",
+    score=0.5,
+)
+def count(root):
+    got, todo, names = {root: 1}, [root], {root.name}
+    while todo:
+        n = todo.pop()
+        for e in n.edges:
+            if e is None:
+                continue
+            got[e] = got.get(e, 0) + 1
+            if e.name not in names:
+                names.add(e.name)
+                todo.append(e)
+    return got
 
 
 @right

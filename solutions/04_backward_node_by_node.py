@@ -983,6 +983,95 @@ def backward(root):
                 i.grad += g
 
 
+@wrong(
+    "M06",
+    "Your engine goes on from a node at its first message; what arrives later is not passed on. Count first how many messages each node will get.",
+    score=3,
+)
+def backward(root):
+    order, seen, stack = [], set(), [root]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            order.append(n)
+            stack.extend(n.inputs)
+    root.grad = 1.0
+    for n in order:
+        if n.rule:
+            for i, g in zip(n.inputs, n.rule(n.grad)):
+                i.grad += g
+
+
+@wrong(
+    "M11",
+    "A message of 0 is left out, and the node that waits for it never runs. It is a message like all others.",
+    score=4,
+)
+def backward(root):
+    waits, todo = {}, [root]
+    while todo:
+        for i in todo.pop().inputs:
+            waits[i] = waits.get(i, 0) + 1
+            if waits[i] == 1:
+                todo.append(i)
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        n = ready.pop()
+        if n.rule:
+            for i, g in zip(n.inputs, n.rule(n.grad)):
+                if g == 0:
+                    continue
+                i.grad += g
+                waits[i] -= 1
+                if waits[i] == 0:
+                    ready.append(i)
+
+
+@wrong(
+    "",
+    "Nodes with the same value are taken for one. What counts is which node it is, not its number.",
+    score=3,
+)
+def backward(root):
+    waits, todo = {}, [root]
+    while todo:
+        for i in todo.pop().inputs:
+            waits[i.value] = waits.get(i.value, 0) + 1
+            if waits[i.value] == 1:
+                todo.append(i)
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        n = ready.pop()
+        if n.rule:
+            for i, g in zip(n.inputs, n.rule(n.grad)):
+                i.grad += g
+                waits[i.value] -= 1
+                if waits[i.value] == 0:
+                    ready.append(i)
+
+
+@wrong("", "The root may be a leaf. It has no rule to ask, and its gradient is 1.", score=4)
+def backward(root):
+    waits, todo = {}, [root]
+    while todo:
+        for i in todo.pop().inputs:
+            waits[i] = waits.get(i, 0) + 1
+            if waits[i] == 1:
+                todo.append(i)
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        n = ready.pop()
+        for i, g in zip(n.inputs, n.rule(n.grad)):
+            i.grad += g
+            waits[i] -= 1
+            if waits[i] == 0 and i.inputs:
+                ready.append(i)
+
+
 @right
 def backward(root):
     def visit(node):
@@ -1437,6 +1526,20 @@ def pop(ready):
             best = n
     ready.remove(best)
     return best
+
+
+@wrong(
+    "",
+    "More than one node leaves the list. Take out the one that you return; other accumulators still wait for their turn.",
+    score=0.5,
+)
+def pop(ready):
+    mail = [n for n in ready if n.variable is not None]
+    if mail:
+        ready[:] = [n for n in ready if n.variable is None]
+        return mail[0]
+    ready.sort(key=lambda n: n.number)
+    return ready.pop()
 
 
 @right

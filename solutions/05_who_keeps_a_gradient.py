@@ -553,6 +553,24 @@ def learn(w, turns, lr):
     return values
 
 
+@wrong(
+    "",
+    "Where little is left to learn, values are missing. The question asks for one after each turn.",
+    score=3,
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad = None
+        ((w - 3) ** 2).backward()
+        if abs(w.grad.item()) < 1e-3:
+            break
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
 @right
 def learn(w, turns, lr):
     optimizer = torch.optim.SGD([w], lr=lr)
@@ -1051,6 +1069,100 @@ def deliver(node, g, deps, buffers, ready):
     deps[node] -= 1
     if deps[node] == 0:
         ready.append(node)
+
+
+@wrong(
+    "",
+    "A node that is ready is put in front of those that were ready before. It belongs at the end of the list.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is not None:
+        buffers[node] = buffers.get(node, 0) + g
+        deps[node] -= 1
+        if not deps[node]:
+            ready.insert(0, node)
+
+
+@wrong(
+    "",
+    "After the last message of a node, deps still says 1. Count down for each message, the last one as well.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is not None:
+        buffers[node] = buffers.get(node, 0) + g
+        if deps[node] == 1:
+            ready.append(node)
+        else:
+            deps[node] -= 1
+
+
+@wrong(
+    "",
+    "A node that waits for a single message is never ready. After each message, the first one as well, ask whether it was the last.",
+)
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    if node not in buffers:
+        buffers[node] = g
+        deps[node] -= 1
+        return
+    buffers[node] = buffers[node] + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong("", "A node that is ready is gone from deps. It stays there, with 0.")
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers[node] = buffers.get(node, 0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        del deps[node]
+        ready.append(node)
+
+
+@wrong("", "What lies in buffers is a list of messages. Add each one to the sum when it arrives.")
+def deliver(node, g, deps, buffers, ready):
+    if node is None:
+        return
+    buffers.setdefault(node, []).append(g)
+    deps[node] -= 1
+    if deps[node] == 0:
+        buffers[node] = sum(buffers[node])
+        ready.append(node)
+
+
+@wrong(
+    "M11",
+    "A message of 0 is not counted, so its node waits for ever. It is a message like all others.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    import numpy as np
+
+    if node is None or not np.any(g):
+        return
+    buffers[node] = buffers.get(node, 0) + g
+    deps[node] -= 1
+    if deps[node] == 0:
+        ready.append(node)
+
+
+@wrong(
+    "",
+    "A message may be an array, and Python cannot say whether an array of several numbers is true. Ask whether the node is in buffers.",
+    score=0.5,
+)
+def deliver(node, g, deps, buffers, ready):
+    if node:
+        buffers[node] = (buffers.get(node) or 0) + g
+        deps[node] = deps[node] - 1
+        if deps[node] == 0:
+            ready.append(node)
 
 
 @right

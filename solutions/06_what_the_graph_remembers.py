@@ -454,6 +454,19 @@ def train(w, xs):
     return grads
 
 
+@wrong("", "What goes on to the next turn is the loss. The state is h itself, before it is squared.")
+def train(w, xs):
+    h, grads = torch.tensor(0.5), []
+    for x in xs:
+        h = torch.tanh(w * h + x)
+        h = h * h
+        w.grad = None
+        h.backward()
+        grads.append(w.grad.item())
+        h = h.detach()
+    return grads
+
+
 @right
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
@@ -1061,6 +1074,117 @@ def backward(root, buffers={}):  # noqa: B006 (it is the mistake)
         else:
             for e, m in zip(node.edges, node.rule(g)):
                 deliver(e, m, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "The root may be an accumulator, which has no rule. Deliver the first message to it as to every node.",
+    score=1,
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    for edge, message in zip(root.edges, root.rule(1.0)):
+        deliver(edge, message, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "A rule is asked again for each of its edges. Ask it once: its answer has the messages for all of them.",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+            continue
+        for i, edge in enumerate(node.edges):
+            deliver(edge, node.rule(g)[i], deps, buffers, ready)
+
+
+@wrong("", "Every gradient is twice what it should be. What the root gets is 1.0, and that once.")
+def backward(root):
+    deps, buffers, ready = count(root), {root: 1.0}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "M07",
+    "A node that uses an operand twice sends it two messages, and one of yours is lost, so the operand never runs. Go through the edges one by one.",
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+        else:
+            for edge, message in dict(zip(node.edges, node.rule(g))).items():
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "The second pass does nothing: the numbers that the first one has counted down are still in use. Count anew in each pass.",
+    score=1,
+)
+def backward(root, known={}):  # noqa: B006 (it is the mistake)
+    if root not in known:
+        known[root] = count(root)
+    deps, buffers, ready = known[root], {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+    while ready:
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+
+
+@wrong(
+    "",
+    "Right for small graphs; but a call waits inside a call for every node, and Python allows about a thousand. A loop goes on while some node is ready.",
+    score=1,
+)
+def backward(root):
+    deps, buffers, ready = count(root), {}, []
+    deliver(root, 1.0, deps, buffers, ready)
+
+    def run():
+        if not ready:
+            return
+        node = pop(ready)
+        g = buffers.pop(node)
+        if node.variable is not None:
+            node.variable.grad = (node.variable.grad or 0.0) + g
+        else:
+            for edge, message in zip(node.edges, node.rule(g)):
+                deliver(edge, message, deps, buffers, ready)
+        run()
+
+    run()
 
 
 @right

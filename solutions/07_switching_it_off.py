@@ -569,6 +569,16 @@ def step(parameters, lr):
                     p -= lr * p.grad
 
 
+@wrong("", "Only the last parameter moves. The step is for each of them.", score=1.5)
+def step(parameters, lr):
+    for p in parameters:
+        g = p.grad
+        p.grad = None
+    with torch.no_grad():
+        if g is not None:
+            p -= lr * g
+
+
 @right
 def step(parameters, lr):
     optimizer = torch.optim.SGD([p for p in parameters if p.grad is not None], lr=lr)
@@ -859,6 +869,12 @@ def backward_frozen(first, middle, last, x):
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False).eval()
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong("", "The tanh between middle and last is missing.", score=0.5)
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False)
+    last(middle(torch.tanh(first(x)))).sum().backward()
 
 
 @right

@@ -485,6 +485,55 @@ def unbroadcast(g, shape):
     return g
 
 
+@wrong(
+    "M19", "These are means. Every copy of a number gets a message of its own, and they are added.", score=1
+)
+def unbroadcast(g, shape):
+    while g.ndim > len(shape):
+        g = g.sum(0)
+    for i, n in enumerate(shape):
+        if n == 1 and g.shape[i] != 1:
+            g = g.mean(i, keepdim=True)
+    return g
+
+
+@wrong(
+    "M18", "The 1s that were stretched are summed, but not the dimensions that were put in front.", score=1
+)
+def unbroadcast(g, shape):
+    for i, n in enumerate(shape):
+        if n == 1:
+            g = g.sum(i, keepdim=True)
+    return g
+
+
+@wrong("", "Shapes are lined up from the right: what a shorter one lacks is missing in front.", score=1)
+def unbroadcast(g, shape):
+    for i in range(g.ndim):
+        if i >= len(shape) or shape[i] == 1:
+            g = g.sum(i, keepdim=True)
+    return g.reshape(shape)
+
+
+@wrong("", "A sum without keepdim takes its dimension away, and those behind it move up.", score=1)
+def unbroadcast(g, shape):
+    while g.ndim > len(shape):
+        g = g.sum(0)
+    for i, n in enumerate(shape):
+        if n == 1:
+            g = g.sum(i)
+    return g.reshape(shape)
+
+
+@wrong("", "Right in 32 bits, but the message has 64: half of the digits are lost on the way.", score=3)
+def unbroadcast(g, shape):
+    a = np.array(g.tolist(), dtype=np.float32)
+    a = a.reshape(tuple(g.shape))
+    extra = a.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(extra + i for i, n in enumerate(shape) if n == 1)
+    return torch.tensor(a.sum(axes).reshape(tuple(shape)).tolist())
+
+
 @right
 def unbroadcast(g, shape):
     lead = g.dim() - len(shape)
@@ -896,6 +945,28 @@ def batch_gradient(w, x, y, size):
             errors -= rows @ w
             gradient -= 2 * rows.T @ errors / len(x)
     return gradient
+
+
+@wrong("M19", "Divide by the number of rows, not by how many numbers are in all of x.")
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        (((rows @ w - targets) ** 2).sum() / x.numel()).backward()
+    return w.grad
+
+
+@wrong(
+    "",
+    "Rows that do not fill a whole piece are left out. The last piece may be smaller, and counts as well.",
+    score=1.5,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x) - size + 1, size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        (((rows @ w - targets) ** 2).sum() / len(x)).backward()
+    return w.grad
 
 
 @right

@@ -433,6 +433,18 @@ def matmul_rule(G, X, W):
     return G @ W.reshape(W.shape[1], W.shape[0]), X.reshape(X.shape[1], X.shape[0]) @ G
 
 
+@wrong(
+    "",
+    "X and W collect gradients in your rule, and require one afterwards. They should stay as they are: the rule only computes.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    X.requires_grad_()
+    W.requires_grad_()
+    (X @ W).backward(G)
+    return X.grad, W.grad
+
+
 @right
 def matmul_rule(G, X, W):
     return torch.einsum("nm,km->nk", G, W), torch.einsum("nk,nm->km", X, G)
@@ -798,6 +810,31 @@ def jacobian(f, x):
     return torch.stack(rows)
 
 
+@wrong(
+    "",
+    "All rows are alike, and each is the last one: they are one and the same tensor, which was filled again and again. Keep a copy of each.",
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    x.grad = torch.zeros_like(x)
+    for i in range(len(y)):
+        x.grad.zero_()
+        y[i].backward(retain_graph=True)
+        rows.append(x.grad)
+    return torch.stack(rows)
+
+
+@wrong(
+    "",
+    "A table with a single row or column has two dimensions all the same: leave its shape as it is.",
+    score=0.5,
+)
+def jacobian(f, x):
+    y = f(x)
+    return torch.stack([torch.autograd.grad(one, x, retain_graph=True)[0] for one in y]).squeeze()
+
+
 @right
 def jacobian(f, x):
     return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])
@@ -1111,6 +1148,28 @@ wrong("", "You send the local derivative alone. Multiply it by the sum of what h
     _two(edges=lambda g, r, x: _sent(g, r, x, _topological(g), lambda total, u, v, d: total[v] + d)))  # fmt: skip
 wrong("", "Both gradients are right. Return the number as well: (gradient, how many).")(
     [lambda g, r, x: _two()[0](g, r, x)[0], lambda g, r, x: _two()[1](g, r, x)[0]])  # fmt: skip
+
+
+def _edges_of_paths(graph, root, leaf):
+    import networkx
+
+    return _two()[0](graph, root, leaf)[0], sum(map(len, networkx.all_simple_edge_paths(graph, root, leaf)))
+
+
+def _nodes(graph, root, leaf):
+    return _two()[1](graph, root, leaf)[0], len(graph)
+
+
+wrong("", "You count the edges of all paths. The question is how many paths there are.", score=1)(
+    _two(paths=_edges_of_paths)
+)
+
+
+wrong("", "You count the nodes. Count the edges: a node has one for each operand.", score=1)(
+    _two(edges=_nodes)
+)
+
+
 right(_two(edges=lambda g, r, x: _sent(g, r, x, _topological(g))))
 
 

@@ -325,6 +325,29 @@ def softmax(x):
     return e / e.mean()
 
 
+@wrong("", "Divided by the greatest element, the values do not add up to 1. Divide by the sum.")
+def softmax(x):
+    e = x.exp()
+    return e / e.max()
+
+
+@wrong("M16", "Nothing reaches x: what you return has no history that leads to it.", score=0.5)
+def softmax(x):
+    e = x.exp().detach()
+    e /= e.sum()
+    return e.requires_grad_()
+
+
+@wrong(
+    "", "The numbers of x have changed. What you take away from them belongs into a new tensor.", score=1.5
+)
+def softmax(x):
+    with torch.no_grad():
+        x -= x.max()
+    e = x.exp()
+    return e / e.sum()
+
+
 @right
 def softmax(x):
     return (x - x.logsumexp(0)).exp()
@@ -611,6 +634,30 @@ def learn(w, v, lr):
     (((h - 3) ** 2 + h * w) / 2).backward()
     o.step()
     o.zero_grad()
+
+
+@wrong(
+    "M30",
+    "When the gradient of v is taken, w has moved already. Take both gradients at the old values.",
+    score=0.5,
+)
+def learn(w, v, lr):
+    for p in (w, v):
+        h = w * v
+        loss = (h - 3) ** 2 + h * w
+        (g,) = torch.autograd.grad(loss, p)
+        with torch.no_grad():
+            p -= lr * g
+    w.grad = v.grad = None
+
+
+@wrong("", "v has not moved. The step is for both parameters.")
+def learn(w, v, lr):
+    h = w * v
+    ((h - 3) ** 2 + h * w).backward()
+    with torch.no_grad():
+        w -= lr * w.grad
+    w.grad = v.grad = None
 
 
 @right

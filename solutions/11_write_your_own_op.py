@@ -522,6 +522,95 @@ class LogSumExp(torch.autograd.Function):
         return g * (x - y).exp()
 
 
+@wrong(
+    "",
+    "The greatest element may be below 0. You take out the greatest absolute value, and what is left is too small for exp.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.abs().max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@wrong(
+    "",
+    "The value is right, but on the way back the large numbers go into exp themselves. Take m out there, too.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        m = x.max()
+        return m + (x - m).exp().sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        e = x.exp()
+        return g * e / e.sum()
+
+
+@wrong(
+    "",
+    "What you take out must be the greatest element. With any other number one that is far above it is still too large for exp.",
+    score=2,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.min()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+@wrong(
+    "",
+    "The first pass takes away what was saved, and the second finds nothing. Read it, and leave it there.",
+    score=2.5,
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.stack = [e / e.sum()]
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.stack.pop()
+
+
+@wrong("", "The value is a tensor of shape (1,). It should be a single number, of shape ().", score=2.5)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        total = e.sum(0, keepdim=True)
+        ctx.save_for_backward(e / total)
+        return m + total.log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -862,6 +951,46 @@ def rule(g, p, target):
     return g * p / len(target)
 
 
+@wrong("", "Your ones stand in a square of rows by rows. Each row of p has one place for each class.")
+def rule(g, p, target):
+    hot = torch.eye(len(p), dtype=p.dtype)[target]
+    return g * (p - hot) / len(p)
+
+
+@wrong("", "1 is subtracted from every class. In each row only the right one loses it.")
+def rule(g, p, target):
+    return g * (p - 1) / len(p)
+
+
+@wrong("", "Only the 1 is divided by the number of rows. All of the difference should be.", score=1)
+def rule(g, p, target):
+    q = p.clone()
+    q[torch.arange(len(target)), target] -= 1 / len(target)
+    return g * q
+
+
+@wrong(
+    "",
+    "The wrong classes get nothing. Their share of p is a message as well: only the 1 belongs to the right class alone.",
+)
+def rule(g, p, target):
+    q = torch.zeros_like(p)
+    rows = torch.arange(len(target))
+    q[rows, target] = p[rows, target] - 1
+    return g * q / len(p)
+
+
+@wrong(
+    "",
+    "This is the message for p, the slope of -log(p). On the way to z it still has to go through the softmax.",
+)
+def rule(g, p, target):
+    q = torch.zeros_like(p)
+    rows = torch.arange(len(target))
+    q[rows, target] = -1 / p[rows, target]
+    return g * q / len(p)
+
+
 @right
 def rule(g, p, target):
     hot = torch.nn.functional.one_hot(target, p.shape[1])
@@ -1101,6 +1230,63 @@ def entropy(p):
 )
 def entropy(p):
     return -(p * (p + 1e-38).log()).sum()
+
+
+@wrong(
+    "",
+    "At 0 the gradient is -1, as if p were 1 there: what you put in place of a 0 still hangs on p.",
+    score=0.5,
+)
+def entropy(p):
+    zero = 1.0 * (p == 0)
+    safe = p + zero
+    return -(safe * safe.log()).sum()
+
+
+@wrong(
+    "",
+    "What you have hung on p changes the gradients of other losses as well. Mend what is computed, not what is sent to p.",
+    score=1.5,
+)
+def entropy(p):
+    if p.requires_grad:
+        p.register_hook(lambda g: torch.where(p > 0, g, 0.0))
+    return torch.where(p > 0, -p * p.log(), 0.0).sum()
+
+
+@wrong(
+    "M19",
+    "In two dimensions you average over the rows. The question asks for the sum over all elements.",
+    score=1.5,
+)
+def entropy(p):
+    safe = torch.where(p > 0, p, 1.0)
+    return (-p * safe.log()).sum(-1).mean()
+
+
+@wrong(
+    "",
+    "p may have any shape. Its parts may be rows, and Python cannot say whether a row of several numbers is above 0.",
+    score=1,
+)
+def entropy(p):
+    return sum(-q * q.log() for q in p if q > 0)
+
+
+@wrong(
+    "",
+    "Where all elements are 0, you give the plain number 0. A tensor is needed, or backward has no place to begin.",
+    score=1,
+)
+def entropy(p):
+    return sum(-q * q.log() for q in p.reshape(-1) if q > 0)
+
+
+@wrong("", "At 1 the value is 0, but the slope is -1. Only elements that are 0 get no gradient.", score=1.5)
+def entropy(p):
+    inside = (p > 0) & (p < 1)
+    safe = torch.where(inside, p, 1.0)
+    return torch.where(inside, -safe * safe.log(), 0.0).sum()
 
 
 @right

@@ -450,6 +450,31 @@ def hvp(f, x, v):
     ).reshape(x.shape)
 
 
+@wrong(
+    "M10",
+    "What was in x.grad is part of your result, and gone afterwards. Take the gradients with torch.autograd.grad.",
+    score=2,
+)
+def hvp(f, x, v):
+    was = x.requires_grad
+    x.requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (g * v).sum().backward()
+    out = x.grad.clone()
+    x.grad = None
+    x.requires_grad_(was)
+    return out
+
+
+@wrong("", "x required a gradient before, and requires none afterwards. Work on x.detach().", score=2)
+def hvp(f, x, v):
+    x.requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    out = torch.autograd.grad((g * v).sum(), x)[0]
+    x.requires_grad_(False)
+    return out
+
+
 @right
 def hvp(f, x, v):
     z = torch.tensor(x.tolist(), dtype=x.dtype, requires_grad=True)

@@ -777,6 +777,66 @@ def train(steps, w, b, lr):
     return losses
 
 
+@wrong(
+    "M19",
+    "The update is right, but the losses are sums over the rows of a step. The mean is that divided by how many rows there are.",
+    score=2,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        w.grad = b.grad = None
+        n = sum(len(y) for _, y in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum()
+            (loss / n).backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong("M10", "In the second step b still has the gradient of the first. Clear both in each step.", score=3)
+def train(steps, w, b, lr):
+    losses = []
+    w.grad = b.grad = None
+    for parts in steps:
+        n = sum(len(y) for _, y in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / n
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        w.grad = None
+        losses.append(total)
+    return losses
+
+
+@wrong("M17", "w does not move. That takes a guess whose history leads to it, and an update of w itself.")
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        w.grad = b.grad = None
+        n = sum(len(y) for _, y in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = (((x @ w).detach() + b - y) ** 2).sum() / n
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            if w.grad is not None:
+                w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
 @right
 def train(steps, w, b, lr):
     def one_step(parts):
@@ -1608,6 +1668,31 @@ class Value(Record):
 class Value(Record):
     def __pow__(self, k):
         return type(self)(self.data**k, (self,), ((k or 1) * self.data ** (k - 1),))
+
+
+@wrong(
+    "",
+    "At 0 your product sends nothing to a factor. What goes there is the other factor: do not divide the result by the one that gets it.",
+    score=4.5,
+)
+class Value(Record):
+    def __mul__(self, other):
+        other = self.lift(other)
+        y = self.data * other.data
+        return type(self)(y, (self, other), [y / x.data if x.data else 0.0 for x in (self, other)])
+
+
+@wrong(
+    "",
+    "k may be any plain number, such as 0.5 or -1. Products in a row know nothing but whole numbers from 1 on.",
+    score=4.5,
+)
+class Value(Record):
+    def __pow__(self, k):
+        y = self
+        for _ in range(int(k) - 1):
+            y = y * self
+        return y
 
 
 @right

@@ -663,6 +663,107 @@ def share(steps, outputs):
     return kept, [instead.get(o, o) for o in outputs]
 
 
+@wrong(
+    "",
+    "Of two outputs that have become one name, you give one. Both stay: there are as many outputs as before.",
+    score=5.5,
+)
+def share(steps, outputs):
+    first, name_of, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(name_of.get(o, o) for o in operands)
+        if op != "rand" and (op, operands) in first:
+            name_of[name] = first[op, operands]
+        else:
+            first[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, list(dict.fromkeys(name_of.get(o, o) for o in outputs))
+
+
+@wrong("", "The lists that you were given have changed. Put what stays into new ones.", score=3.5)
+def share(steps, outputs):
+    first, name_of = {}, {}
+    for i, (name, op, operands) in enumerate(list(steps)):
+        operands = tuple(name_of.get(o, o) for o in operands)
+        if op != "rand" and (op, operands) in first:
+            name_of[name] = first[op, operands]
+            steps[i] = None
+        else:
+            first[op, operands] = name
+            steps[i] = (name, op, operands)
+    return [s for s in steps if s], [name_of.get(o, o) for o in outputs]
+
+
+@wrong(
+    "",
+    "What reads a random number is no exception: two steps that do the same with the same one compute the same.",
+    score=4,
+)
+def share(steps, outputs):
+    first, name_of, kept, random = {}, {}, [], set()
+    for name, op, operands in steps:
+        operands = tuple(name_of.get(o, o) for o in operands)
+        if op == "rand" or random & set(operands):
+            random.add(name)
+            kept.append((name, op, operands))
+        elif (op, operands) in first:
+            name_of[name] = first[op, operands]
+        else:
+            first[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, [name_of.get(o, o) for o in outputs]
+
+
+@wrong(
+    "",
+    "Of three equal steps the third gets the name of the second, which is gone. All of them get the name of the first.",
+    score=4,
+)
+def share(steps, outputs):
+    first, name_of, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(name_of.get(o, o) for o in operands)
+        if op != "rand" and (op, operands) in first:
+            name_of[name] = first[op, operands]
+        else:
+            kept.append((name, op, operands))
+        first[op, operands] = name
+    return kept, [name_of.get(o, o) for o in outputs]
+
+
+@wrong("", "Steps that nobody reads are gone, too. Leave out only what is computed twice.", score=3.5)
+def share(steps, outputs):
+    first, name_of, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(name_of.get(o, o) for o in operands)
+        if op != "rand" and (op, operands) in first:
+            name_of[name] = first[op, operands]
+        else:
+            first[op, operands] = name
+            kept.append((name, op, operands))
+    outputs = [name_of.get(o, o) for o in outputs]
+    used = {o for s in kept for o in s[2]} | set(outputs)
+    return [s for s in kept if s[0] in used], outputs
+
+
+@wrong(
+    "",
+    "Sums and products are taken for the same in either order. Here the order of the operands counts for every op.",
+    score=4,
+)
+def share(steps, outputs):
+    first, name_of, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(name_of.get(o, o) for o in operands)
+        key = op, tuple(sorted(operands)) if op in ("add", "mul") else operands
+        if op != "rand" and key in first:
+            name_of[name] = first[key]
+        else:
+            first[key] = name
+            kept.append((name, op, operands))
+    return kept, [name_of.get(o, o) for o in outputs]
+
+
 @right
 def share(steps, outputs):
     steps, outputs = [list(s) for s in steps], list(outputs)

@@ -571,6 +571,21 @@ def learn(w, turns, lr):
     return values
 
 
+@wrong(
+    "",
+    "The gradient of an earlier turn still pushes, a little less each time. Take away lr times the gradient of this turn, and nothing else.",
+)
+def learn(w, turns, lr):
+    optimizer = torch.optim.SGD([w], lr=lr, momentum=0.9)
+    values = []
+    for _ in range(turns):
+        optimizer.zero_grad()
+        ((w - 3) ** 2).backward()
+        optimizer.step()
+        values.append(w.item())
+    return values
+
+
 @right
 def learn(w, turns, lr):
     optimizer = torch.optim.SGD([w], lr=lr)

@@ -579,6 +579,32 @@ def step(parameters, lr):
             p -= lr * g
 
 
+@wrong(
+    "M16",
+    "Recording is still off afterwards, and nothing can be trained then. Switch it off for the update alone.",
+    score=2,
+)
+def step(parameters, lr):
+    torch.set_grad_enabled(False)
+    for p in parameters:
+        if p.grad is not None:
+            p -= p.grad * lr
+            p.grad = None
+
+
+@wrong(
+    "M11",
+    "Where one parameter has no gradient, those after it get the gradients of others. Ask each parameter for its own.",
+    score=3,
+)
+def step(parameters, lr):
+    grads = [p.grad for p in parameters if p.grad is not None]
+    with torch.no_grad():
+        for p, g in zip(parameters, grads):
+            p -= lr * g
+            p.grad = None
+
+
 @right
 def step(parameters, lr):
     optimizer = torch.optim.SGD([p for p in parameters if p.grad is not None], lr=lr)

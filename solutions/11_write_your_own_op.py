@@ -611,6 +611,37 @@ class LogSumExp(torch.autograd.Function):
         return g * ctx.saved_tensors[0]
 
 
+@wrong("M19", "The value is the logarithm of a mean: the sum is not divided by how many elements there are.")
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.mean().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+
+
+@wrong(
+    "",
+    "Only the greatest element gets a message, which is the slope of max. Here each gets its share, exp(x) divided by the sum.",
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        ctx.save_for_backward(x, m)
+        return m + (x - m).exp().sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, m = ctx.saved_tensors
+        return g * (x == m).to(x.dtype)
+
+
 @right
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -988,6 +1019,13 @@ def rule(g, p, target):
     q = torch.zeros_like(p)
     rows = torch.arange(len(target))
     q[rows, target] = -1 / p[rows, target]
+    return g * q / len(p)
+
+
+@wrong("", "You subtract the 1 at the class of the first row, in every row. Each row has its own.", score=1)
+def rule(g, p, target):
+    q = p.clone()
+    q[:, int(target[0])] -= 1
     return g * q / len(p)
 
 

@@ -475,6 +475,14 @@ def hvp(f, x, v):
     return out
 
 
+@wrong("", "The result is too small by the length of v, as if v had been made to length 1. Take v as it is.")
+def hvp(f, x, v):
+    p = x.detach().clone().requires_grad_()
+    (g,) = torch.autograd.grad(f(p), p, create_graph=True)
+    u = v / v.pow(2).sum().sqrt()
+    return torch.autograd.grad((g * u).sum(), p)[0]
+
+
 @right
 def hvp(f, x, v):
     z = torch.tensor(x.tolist(), dtype=x.dtype, requires_grad=True)
@@ -766,6 +774,13 @@ def penalized(f, w, x, strength):
     y = f(w, x)
     (slope,) = torch.autograd.grad(y, x, create_graph=True)
     return torch.autograd.grad(y + strength * (slope**2).mean(), w)[0]
+
+
+@wrong("", "Half of the penalty is missing: strength times the sum of the squares, and no 1 / 2 in front.")
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength / 2 * (slope**2).sum(), w)[0]
 
 
 @right

@@ -16,9 +16,6 @@ from .tensor import NO_EDGE, Tensor, bump_version, new, pair_of, version_of, wra
 count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
-LEAVES = -(2**61)
-"""The priorities of leaves lie below this number, all others above: a leaf is served at once."""
-
 FREED_TEXT = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
@@ -214,7 +211,7 @@ class AccumulateGrad(Node):
     _next = saved = args = ()
     versions = broadcast = None
     kind = "accumulate"
-    # Read when it becomes ready: the first to be ready is the first to run.
+    # Read when it becomes ready: it runs before every other kind of node, and the first to be ready is the first to run.
     # `next(counter, node)` counts up; the node would be the default if the counter ended.
     priority = property(partial(next, itertools.count(-(2**62))))
 

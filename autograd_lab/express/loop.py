@@ -14,7 +14,10 @@ from ..torchlike.autograd.float16 import HALF, in_single
 from ..torchlike.autograd.full_pass import FullPass
 from ..torchlike.autograd.metadata import EXPECTED, unbroadcast
 from ..torchlike.autograd.modes import THREAD
-from ..torchlike.autograd.node import LEAVES, AccumulateGrad
+from ..torchlike.autograd.node import AccumulateGrad
+
+LEAVES = -(2**61)
+"""The priorities of leaves lie below this number, those of all other nodes above."""
 
 
 class WholePass(FullPass):

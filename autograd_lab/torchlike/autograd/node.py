@@ -5,7 +5,7 @@ from itertools import chain, count, repeat
 import numpy as np
 
 from ...core import node as core
-from ...core.node import FREED, LEAVES, Node, save
+from ...core.node import FREED, Node, save
 from ...core.seams import CLASSES, DOORS, extend
 from ..dtypes import as_int64
 from ..layout import check_layouts
@@ -307,7 +307,6 @@ CLASSES["AccumulateGrad"] = AccumulateGrad
 
 __all__ = [
     "FREED",
-    "LEAVES",
     "NO_EDGE",
     "AccumulateGrad",
     "Node",

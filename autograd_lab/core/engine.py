@@ -235,6 +235,9 @@ def backward(tensor, gradient=None, retain_graph=None, create_graph=False):
     retain_graph  keep the saved values, so that backward can run again (default: create_graph)
     create_graph  record the pass itself, for second derivatives
 
+    Raises RuntimeError if the tensor has no graph, if `gradient` is missing or has another shape, and if a saved value was freed or
+    overwritten.
+
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> y = x * x
     >>> y.backward(torch.tensor([1.0, 10.0]))
@@ -249,9 +252,10 @@ extend(Tensor, backward=backward)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=False):
-    """The gradients of a Tensor with respect to some, as a tuple; no `.grad` is touched (torch.autograd.grad).
+    """The gradients of the Tensor `outputs` with respect to `inputs` (one or several), as a tuple (torch.autograd.grad).
 
-    Raises RuntimeError if `outputs` does not depend on one of the inputs, unless `allow_unused` is set: then that gradient is None.
+    No `.grad` is touched; the other arguments are those of `backward`. Raises RuntimeError as `backward` does, and if `outputs` does not
+    depend on one of the inputs, unless `allow_unused` is set: then that gradient is None.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> (slope,) = grad(x**3, x, create_graph=True)
@@ -275,12 +279,17 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 
 def root_of(t, gradient, create_graph):
-    """((node, output_nr), gradient) for the root `t` of a pass. Raises RuntimeError if a gradient is missing, or there is no graph."""
+    """((node, output_nr), gradient) for the root `t` of a pass.
+
+    Raises RuntimeError if there is no graph, or if the gradient is missing or has another shape than `t`.
+    """
+    edge = edge_of(t)
+    if edge is NO_EDGE:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     if gradient is None:
         if t._data.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         gradient = wrap(np.ones_like(t._data)[()])
-    edge = edge_of(t)
-    if edge is NO_EDGE:
-        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
+    elif gradient.shape != t.shape:
+        raise RuntimeError(f"Mismatch in shape: the tensor has {t.shape}, its gradient {gradient.shape}")
     return pair_of(edge), gradient if create_graph else gradient._data

@@ -167,9 +167,7 @@ class Tensor:
             edge = NO_EDGE if meta.base is None else meta.edge
         return edge
 
-    @property
-    def _version(self):
-        return version_of(self)
+    _version = property(lambda self: version_of(self))
 
     # -- the gradient ---------------------------------------------------------------------------------
 
@@ -276,7 +274,8 @@ def alias(t, edge=NO_EDGE):
 def tensor(data, requires_grad=False):
     """A leaf made from numbers, nested lists of them, or an array (torch.tensor); floats become float32.
 
-    Raises RuntimeError if `requires_grad` is set for integers.
+    Raises RuntimeError if `requires_grad` is set for integers, TypeError for anything but numbers, and ValueError for lists of unequal
+    lengths.
 
     >>> torch.tensor([[1, 2], [3, 4]]).shape == (2, 2)
     True
@@ -287,9 +286,12 @@ def tensor(data, requires_grad=False):
     RuntimeError: Only Tensors of floating point and complex dtype can require gradients
     """
     array = np.array(data)
-    if array.dtype.kind == "f" and not isinstance(data, (np.ndarray, np.generic)):
+    kind = array.dtype.kind
+    if kind not in "biuf":
+        raise TypeError(f"a tensor holds numbers, or lists of them, not what NumPy calls {array.dtype}")
+    if kind == "f" and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32)
-    if requires_grad and array.dtype.kind != "f":
+    if requires_grad and kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     t = wrap(array if array.ndim else array[()])
     return t.requires_grad_() if requires_grad else t

@@ -14,7 +14,7 @@ class CloneBackward0(Rule):
     Math: y = a.   VJP: g.   Shapes: the same.   Saves: nothing.   PyTorch: torch.clone
     """
 
-    def forward(x, order="K"):
+    def forward(x, order):
         return x.copy(order) if isinstance(x, np.ndarray) else x
 
     def vjp(self, g):
@@ -30,7 +30,7 @@ class ToCopyBackward0(Rule):
     Math: y = a.   VJP: g. Both are rounded to the type they get.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.to
     """
 
-    def forward(x, dtype, old, order=None):
+    def forward(x, dtype, old):
         return x.astype(dtype)
 
     def vjp(self, g):

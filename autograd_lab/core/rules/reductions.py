@@ -48,7 +48,7 @@ class SumBackward1(Rule):
     keeps = ("dim", "keepdim", "self_sym_sizes")
 
     def forward(x, dims, keepdim):
-        return total(x, counted(dims, x.ndim), keepdim)
+        return total(x, dims or counted(dims, x.ndim), keepdim)  # NumPy refuses a dim that is not there
 
     def vjp(self, g):
         dims, _, shape = self.args
@@ -76,7 +76,7 @@ class MeanBackward0(Rule):
 
 @function
 def sum(input, dim=None, keepdim=False):
-    """The sum of all elements, or over some dims (torch.sum).
+    """The sum of all elements, or over some dims (torch.sum). Raises IndexError if there is no such dim.
 
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.sum(x), torch.sum(x, dim=0)

@@ -1,5 +1,7 @@
 """The rules of views: another shape, repeated dims, one entry, a range."""
 
+import operator
+
 import numpy as np
 
 from ..array_or_tensor import sum_to, zeros
@@ -101,41 +103,53 @@ def view(self, *shape):
 def expand(self, *shape):
     """Dims of size one repeated without a copy, and new dims in front, as a view (torch.Tensor.expand).
 
+    Raises ValueError if the tensor does not broadcast to that shape.
+
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> x.expand(3, 2).sum().backward()
     >>> x.grad
     tensor([3., 3.])
     """
     shape = shape[0] if isinstance(shape[0], (tuple, list)) else shape
-    x = self._array()
-    steps = [0 if n == 1 else step for n, step in zip(x.shape, x.strides, strict=True)]
-    data = np.lib.stride_tricks.as_strided(x, shape, [0] * (len(shape) - x.ndim) + steps)
-    return apply_view(ExpandBackward0, self, data)
+    return apply_view(ExpandBackward0, self, np.broadcast_to(self._array(), shape))
 
 
 @function
 def select(input, dim, index):
     """One entry along `dim`, as a view without that dim (torch.select).
 
+    Raises IndexError if there is no such dim or entry, and TypeError if `index` is not a whole number.
+
     >>> torch.select(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 0)
     tensor([1., 3.])
     """
-    x = input._array()
-    return apply_view(SelectBackward0, input, x[at(x.ndim, dim, index)], dim, index)
+    x, index = input._array(), operator.index(index)
+    return apply_view(SelectBackward0, input, np.moveaxis(x, dim, 0)[index, ...], dim, index)
 
 
 def getitem(self, index):
-    """Basic indexing: numbers and slices, one dim after another, each a view (select, slice)."""
-    dim = 0
-    for part in index if isinstance(index, tuple) else (index,):
+    """Basic indexing: numbers, slices and `...`, one dim after another, each a view (select, slice).
+
+    Raises TypeError for any other index, IndexError for one out of range, and ValueError for a slice that goes backwards.
+
+    >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x[1, 0].item(), x[..., 1], x[:, :1].shape == (2, 1)
+    (3.0, tensor([2., 4.]), True)
+    """
+    index, dim = index if isinstance(index, tuple) else (index,), 0
+    for i, part in enumerate(index):
         if isinstance(part, slice):
-            n = self._data.shape[dim]
+            n = self.shape[dim]
             start, stop, step = part.indices(n)
+            if step < 1:
+                raise ValueError("step must be greater than zero")
             if (start, stop, step) != (0, n, 1):
-                data = self._array()[at(self._data.ndim, dim, part)]
+                data = self._array()[at(self.ndim, dim, part)]
                 self = apply_view(SliceBackward0, self, data, dim, start, stop, step)
             dim += 1
-        elif part is not Ellipsis:
+        elif part is Ellipsis:
+            dim = self.ndim - len(index) + i + 1  # the parts after it belong to the last dims
+        else:
             self = select(self, dim, part)
     return self
 

@@ -54,7 +54,7 @@ def record(state, rule, inputs, edges, needs, data, args=(), broadcast=None):
     out._box = out._meta = node = None
     if needs:
         kept = with_shapes(rule, inputs, args) if rule.shape_names else args
-        saved = planned(rule, inputs, (out,), needs) if rule.save_plan else ()
+        saved = saved_values(rule, inputs, (out,), needs) if rule.save_plan else ()
         out._edge = node = make_node(rule, edges, kept, saved, broadcast)
     else:
         out._edge = NO_EDGE  # event: const
@@ -68,7 +68,7 @@ def with_shapes(rule, inputs, args):
     return (*args, *[inputs[i]._data.shape for i in rule.shape_names])
 
 
-def planned(rule, inputs, outputs, needs):
+def saved_values(rule, inputs, outputs, needs):
     """The values that a rule saves, if a gradient that goes somewhere needs them.
 
     Results are saved as aliases without history: if a node held its own output, neither could be freed without the garbage collector.
@@ -135,7 +135,7 @@ def inplace_node(rule, inputs, args, dtype):
     old = wrap(inputs[0]._data.copy(), edges[0])
     kept = [old if t is inputs[0] else t for t in inputs]
     shapes = [(t._data.shape, t._data.dtype) if isinstance(t, Tensor) else ((), dtype) for t in inputs]
-    saved = planned(rule, kept, (), needs)
+    saved = saved_values(rule, kept, (), needs)
     return make_node(rule, edges, with_shapes(rule, inputs, args), saved, tuple(shapes))
 
 

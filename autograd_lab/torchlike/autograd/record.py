@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core import record as core
 from ...core.node import make_node
-from ...core.record import apply_view, edges_of, finish, planned, record, wanted, with_shapes
+from ...core.record import apply_view, edges_of, finish, record, saved_values, wanted, with_shapes
 from ...core.seams import CLASSES, DOORS
 from ...core.tensor import bump_version
 from . import anomaly
@@ -101,7 +101,7 @@ def links_of(rule, inputs):
 
 def node_for(rule, edges, inputs, outputs, args=(), broadcast=None):
     """A node of class `rule` that keeps what the rule says it saves."""
-    saved = planned(rule, inputs, outputs, wanted(edges)) if rule.save_plan else ()
+    saved = saved_values(rule, inputs, outputs, wanted(edges)) if rule.save_plan else ()
     if rule.saves_rest:
         saved += tuple(inputs[len(rule.inputs) :])
     return make_node(rule, edges, with_shapes(rule, inputs, args), saved, broadcast)

@@ -70,7 +70,8 @@ class MulBackward0(Rule):
     forward = operator.mul
 
     def vjp(self, g, a, b):
-        to_other = None if a is None else g * a  # before the other one: PyTorch sorts by the operands' names
+        # PyTorch goes by the operands' names, "other" before "self": under create_graph the order of the new nodes shows it.
+        to_other = None if a is None else g * a
         return None if b is None else g * b, to_other
 
 
@@ -157,7 +158,7 @@ class PowBackward0(Rule):
         n = self.args[0]
         if n == 0:
             return zeros_like(g)
-        if n == 2 and not isinstance(x, Tensor):
+        if n == 2 and not isinstance(x, Tensor):  # as above: NumPy's power is slow
             return g * (x * 2)
         return g * (n * x ** (n - 1))
 

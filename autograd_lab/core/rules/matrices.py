@@ -8,7 +8,10 @@ from ..tensor import Tensor
 
 
 class TwoMatrices(Rule):
-    """The common base of matrix @ matrix rules: it saves the factors with their sizes and strides.
+    """The common base of matrix @ matrix rules. Its last five `args` are those of `memory_of`.
+
+    For a factor that lies in memory column by column, PyTorch computes (b @ g^T)^T in place of the equal g @ b^T. That shows in the nodes
+    under create_graph and in the layout of the gradient, so it is done here as well.
 
     factors  the names of the two
     """
@@ -16,25 +19,25 @@ class TwoMatrices(Rule):
     factors: tuple
 
     def to_first(self, g, b):
-        """The gradient of a @ b with respect to a: g @ b^T. If a is stored column by column, so is its gradient."""
+        """The gradient of a @ b with respect to a: g @ b^T."""
         shape, _, strides, _, size = self.args[-5:]
         if b is None:
             return None
         if isinstance(g, Tensor) and strides == (size, size * shape[0]):
             return (b @ g.t()).t()
-        return g @ turned(b)
+        return g @ transposed(b)
 
     def to_second(self, g, a):
-        """The gradient of a @ b with respect to b: a^T @ g, with the layout of b."""
+        """The gradient of a @ b with respect to b: a^T @ g."""
         _, shape, _, strides, size = self.args[-5:]
         if a is None:
             return None
         if strides == (size, size * shape[0]) if isinstance(g, Tensor) else strides[0] == size:
-            return turned(turned(g) @ a)
-        return turned(a) @ g
+            return transposed(transposed(g) @ a)
+        return transposed(a) @ g
 
 
-def turned(x):
+def transposed(x):
     """The transpose of a matrix."""
     return x.t() if isinstance(x, Tensor) else x.T
 
@@ -60,7 +63,7 @@ class MmBackward0(TwoMatrices):
         return x @ y
 
     def vjp(self, g, a, b):
-        to_second = self.to_second(g, a)  # before the other one: PyTorch sorts by the operands' names
+        to_second = self.to_second(g, a)  # before the other one: see MulBackward0
         return self.to_first(g, b), to_second
 
 
@@ -78,7 +81,7 @@ class MvBackward0(Rule):
     forward = operator.matmul
 
     def vjp(self, g, a, v):
-        return None if v is None else g.reshape((-1, 1)) * v, None if a is None else turned(a) @ g
+        return None if v is None else g.reshape((-1, 1)) * v, None if a is None else transposed(a) @ g
 
 
 class TBackward0(Rule):
@@ -88,7 +91,7 @@ class TBackward0(Rule):
     """
 
     def vjp(self, g):
-        return turned(g)
+        return transposed(g)
 
 
 @function

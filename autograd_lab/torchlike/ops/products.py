@@ -323,7 +323,7 @@ class VdotBackward0(DotBackward0):
         return x.dot(y)
 
     def vjp(self, g, a, b):
-        to_other = None if a is None else g * a  # before the other one: see TwoMatrices
+        to_other = None if a is None else g * a  # before the other one: see MulBackward0
         return None if b is None else g * b, to_other
 
 

@@ -1,4 +1,4 @@
-"""The doors through which other code extends the core. Each holds a function, or None while nothing is registered.
+"""The doors through which other code extends the core. Each holds a function or a class, or None while nothing is registered.
 
 PyTorch has more than the lesson needs: hooks on saved tensors, anomaly mode, forward mode, number types that mix. That code is not here. It
 registers itself in these doors, puts fuller classes into CLASSES, or adds methods with `extend`.

@@ -1,6 +1,6 @@
 """Whether this checkout does what another one does, to the bit: `python tests/compare_checkouts.py OTHER [--only WORD] [--show NAME]`.
 
-For changes that must change nothing. Some 2,500 programs run on the package of both checkouts, each in a process of its own:
+For changes that must change nothing. Some 4,000 programs run on the package of both checkouts, each in a process of its own:
 the sample calls of all rules, the conformance banks, the programs of the recorder's tests, and random ones. Of each, four things
 are compared: the bits of all numbers, the graphs and reprs, the errors and warnings, and the events of a recording. The programs are
 this checkout's. Prints what differs, and returns 1 if anything does.

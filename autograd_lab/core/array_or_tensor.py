@@ -55,7 +55,7 @@ BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def expand(x, shape):
-    """`x` broadcast to `shape`, as a new array."""
+    """`x` broadcast to `shape`: a Tensor as a view, an array copied unless it has that shape."""
     if isinstance(x, Tensor):
         return x.expand(shape)
     if x.shape == shape:
@@ -68,6 +68,7 @@ def expand(x, shape):
 def cast(g, dtype):
     """`g` in the NumPy type `dtype`."""
     if isinstance(g, Tensor):
+        # `to` takes a type as `Tensor.dtype` gives it, which is NumPy's in the core and PyTorch's in the package.
         return g if g._data.dtype == dtype else g.to(wrap(np.empty(0, dtype)).dtype)
     return g if g.dtype == dtype else g.astype(dtype)
 

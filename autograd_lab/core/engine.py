@@ -36,7 +36,14 @@ class BackwardPass:
     keep_graph    whether nodes keep their saved values afterwards
     create_graph  whether the pass itself is recorded, so that its results can be differentiated again
     captures      {node: [(output_nr, place)]}: the gradients that `grad` wants, to be put into `captured`
-    bare          whether a node without hooks has nothing else around its rule
+    call          what the user called, "backward" or "grad", for the watcher
+
+    While it runs:
+
+    deps     {node: how many messages it still waits for}; a node that is missing was made during the pass, by `unfold`, and gets one
+    buffers  {node: the sum of the messages that have arrived}, for a node with several outputs a list with one sum for each
+    ready    the nodes that have all their messages: a heap of (priority, node)
+    bare     whether a node without hooks has nothing else around its rule
 
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> run = BackwardPass([root_of(x * x, None, False)], False, False)

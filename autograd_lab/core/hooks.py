@@ -139,6 +139,7 @@ extend(Tensor, register_hook=register_hook, retain_grad=retain_grad, retains_gra
 def run_before(run, node, slots):
     """Run the hooks of `node` on the gradients in its `slots`. Returns the results."""
     slots = list(slots)
+    # A leaf's hooks are its own, unless a write in place has given it a history since.
     own = (
         node.kind == "accumulate" and not isinstance(node.variable._edge, Node) and node.variable._meta.hooks
     )

@@ -117,7 +117,7 @@ class Node(metaclass=NodeType):
     def refuse_overwritten(self, i, t, expected):
         """Raise RuntimeError: saved tensor `i`, which is `t`, was overwritten after it was saved at version `expected`."""
         nr = self.result_number(i)
-        fn, number = (self, nr) if nr is not None else (t.grad_fn, 0)
+        fn, number = (self, nr) if nr is not None else (t.grad_fn, 0)  # PyTorch says 0 for any operand
         which = f", which is output {number} of {fn.name().removesuffix('Backward0')}," if fn else ""
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -28,7 +28,7 @@ class Watch:
     >>> state.refresh()
     """
 
-    running = True
+    running = True  # whether it still listens: a recorder that has ended does not
     batch = None  # the running batch of vmap, if this is one or is combined with one
     rewinds = False  # whether `mark` and `restore` can undo notes
 

@@ -298,6 +298,19 @@ def test_the_circles_of_files_are_these():
     assert all(CIRCLES.values())
 
 
+def test_the_readme_of_traces_lists_its_files_and_marks_those_that_import_the_engine():
+    text = (PACKAGE / "tracing" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^    (\w+)(?:\.py|/)  *(.*)", text, re.MULTILINE)
+    files = {file.split(".")[1] for file in files_of(PACKAGE) if file.startswith("tracing.")}
+    assert sorted(name for name, _ in listed) == sorted(files)
+    engine = {
+        one.file.removeprefix("tracing.")
+        for one in imports_in(PACKAGE)
+        if one.ours and one.file.startswith("tracing.") and wing_of(one.module) in (*ENGINE, "compiler")
+    }
+    assert {name for name, what in listed if what.endswith("(engine)")} == engine - {"__init__"}
+
+
 def package_of(folder: Path, files: dict[str, str]) -> Path:
     """A package with these files, and with the folders' own."""
     for name, text in files.items():

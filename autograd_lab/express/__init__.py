@@ -5,9 +5,10 @@
     loop.py       the backward pass without a watcher, and its loop
     operators.py  + - * / in one function each
 
-One switch for the process: `on()` puts these into the doors of the core (autograd/seams.py), `off()` takes them out. A pass ends as it
-began. It is on in scripts. `from autograd_lab import lab` switches it off, so that in a notebook the nodes on the screen are the nodes that
-compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LAB_EXPRESS=0 or 1 overrides both.
+One switch for the process: `on()` puts these into the doors of torchlike/autograd/seams.py and in the place of operators, `off()` takes
+them out. A pass ends as it began. It is on in scripts. `from autograd_lab import lab` switches it off, so that in a notebook the nodes on
+the screen are the nodes that compute; `lab.fast()` switches it on again. The environment variable AUTOGRAD_LAB_EXPRESS=0 or 1 overrides
+both.
 """
 
 import os

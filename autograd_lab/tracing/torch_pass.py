@@ -2,7 +2,7 @@
 
 The hooks see which node runs when, with which gradients before and after the user's own hooks, the results of its rule, and
 `.grad` before and after. What PyTorch does not show is derived from these by the same bookkeeping as in our
-engine (autograd/engine.py): how many messages each node waits for, what is in its input buffer, which nodes are ready.
+engine (core/engine.py): how many messages each node waits for, what is in its input buffer, which nodes are ready.
 A node that PyTorch runs is the next one even if the bookkeeping disagrees, so the order in the trace is the real one.
 """
 

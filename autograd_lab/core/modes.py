@@ -1,7 +1,7 @@
 """The switches: whether operations are recorded, and who watches. One State for each thread.
 
-Operations read two of them. `grad` says whether to record. `special` is set while anything unusual is going on, such as
-watching; while it is not, operations check nothing else.
+Two of them matter to every operation. `grad` says whether to record. `special` is set while anything unusual is going on, such as
+watching; while it is not, nobody has to be told of anything.
 """
 
 import contextlib

@@ -121,7 +121,7 @@ class Node(metaclass=NodeType):
         which = f", which is output {number} of {fn.name().removesuffix('Backward0')}," if fn else ""
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[torch.FloatTensor {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} instead."
+            f"[torch.{'Double' if t._data.itemsize == 8 else 'Float'}Tensor {list(t.shape)}]{which} is at version {t._box[0]}; expected version {expected} instead."
         )
 
     def restore(self, i, t):

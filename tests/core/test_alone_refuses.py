@@ -68,3 +68,16 @@ def test_an_ellipsis_stands_for_the_dims_between(alone, index):
     expected = np.zeros_like(NUMBERS)
     expected[index] = 1
     assert x.grad.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("kind", "name"), [(np.float32, "Float"), (np.float64, "Double")])
+def test_it_says_which_saved_value_was_overwritten(alone, kind, name):
+    x = alone.tensor(np.array([1.0, 2.0], kind), requires_grad=True)
+    y = alone.exp(x)
+    total = y.sum()
+    y.mul_(2.0)
+    with pytest.raises(RuntimeError) as caught:
+        total.backward()
+    assert str(caught.value).endswith(
+        f"[torch.{name}Tensor [2]], which is output 0 of Exp, is at version 1; expected version 0 instead."
+    )

@@ -139,6 +139,16 @@ def test_the_default_dtype_is_not_printed():
         torch.set_default_dtype(torch.float32)
 
 
+def test_the_widest_range_prints_without_a_warning():
+    """The largest number divided by the smallest is inf. A warning would be an error here."""
+    for dtype, text in (
+        (np.float64, "tensor([4.9407e-324, 1.0000e+308], dtype=torch.float64)"),
+        (np.float32, "tensor([1.4013e-45, 1.0000e+38])"),
+    ):
+        numbers = np.array([5e-324, 1e308] if dtype is np.float64 else [1e-45, 1e38], dtype)
+        assert repr(torch.tensor(numbers)) == text
+
+
 def test_long_suffixes_go_to_a_new_line():
     x = torch.full((6,), 1.23456, requires_grad=True, dtype=torch.float64) * 1
     assert repr(x) == (

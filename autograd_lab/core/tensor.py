@@ -146,14 +146,9 @@ class Tensor:
         >>> x.grad_fn is None, torch.exp(x).grad_fn.name()
         (True, 'ExpBackward0')
         """
-        edge = self._edge
-        if edge is None:
-            meta = self._meta
-            if meta.base is None:
-                return None
-            meta.refresh(self)
-            edge = meta.edge
-        return pair_of(edge)[0]
+        if self._edge is None and self._meta.base is not None:
+            self._meta.refresh(self)
+        return pair_of(self._last_edge())[0]
 
     @property
     def output_nr(self):

@@ -173,7 +173,8 @@ class BackwardPass:
                 self._deliver(node, nr, g, None, None)
 
     def _run(self, limit):
-        self._loop(limit)
+        with np.errstate(all="ignore"):  # as in the forward pass: see State
+            self._loop(limit)
 
     def _vjp(self, rule, node, slots, values):
         g = slots[0] if node.plain else slots

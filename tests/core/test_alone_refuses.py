@@ -81,3 +81,12 @@ def test_it_says_which_saved_value_was_overwritten(alone, kind, name):
     assert str(caught.value).endswith(
         f"[torch.{name}Tensor [2]], which is output 0 of Exp, is at version 1; expected version 0 instead."
     )
+
+
+def test_numpy_warns_in_neither_pass(alone):
+    """A warning would be an error here."""
+    x = alone.tensor([0.0, 1.0], requires_grad=True)
+    y = alone.log(x)
+    assert y.tolist() == [-np.inf, 0.0]
+    y.sum().backward()
+    assert x.grad.tolist() == [np.inf, 1.0]

@@ -59,10 +59,8 @@ def formatter(values):
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     if not finite.size:
         return lambda v: f"{v:.0f}" + ("." if math.isfinite(v) else ""), 1
-    low, high = (
-        np.abs(finite).min().item(),
-        np.abs(finite).max().item(),
-    )  # NumPy would warn where high / low is inf
+    sizes = np.abs(finite)
+    low, high = sizes.min().item(), sizes.max().item()  # floats: NumPy warns where high / low is inf
     whole = bool((finite == np.ceil(finite)).all())
     if (
         Options.sci_mode

@@ -539,8 +539,8 @@ class Zone:
         """Build the submissions' root, and try the other layers on an empty submission."""
         private = [*self._private, *answers()]
         if "mount namespace" in self.layers:
-            self._new_root(private)
-        else:
+            self._try_new_root(private)
+        if "mount namespace" not in self.layers:
             self._rules = [rule for path in libraries() for rule in _around(path, private)]
         self._choose_user()
         reader, writer = os.pipe()
@@ -585,6 +585,19 @@ class Zone:
             )  # not another worker's id: processes are counted by user
         else:
             self.missing["own user"] = "only root may read the libraries"
+
+    def _try_new_root(self, private: Sequence[Path]) -> None:
+        """Build a root folder; where the kernel gives a mount namespace and yet refuses what goes into it, do without.
+
+        So it is in a chroot, under some security modules, and with kernels before 5.12.
+        """
+        here = Path.cwd()
+        try:
+            self._new_root(private)
+        except OSError as error:
+            os.chdir(here)
+            self.layers.remove("mount namespace")
+            self.missing["mount namespace"] = str(error.strerror or error)
 
     def _new_root(self, private: Sequence[Path]) -> None:
         """A root folder with the libraries in it, read-only, under the same paths as outside."""

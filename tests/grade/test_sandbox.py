@@ -256,6 +256,45 @@ def plain_user(folder):
     return ["unshare", "-m", "sh", "-ec", f'{show}cd {folder}; exec {drop} "$@"', "sh"]
 
 
+IN_A_CHROOT = """
+mount --make-rprivate /
+for place in /*; do
+    if [ -L "$place" ]; then cp -P "$place" "$1$place"
+    elif [ -d "$place" ]; then mkdir "$1$place" && mount --rbind "$place" "$1$place"
+    fi
+done
+echo built
+exec chroot "$1" "$2" "$3" --earn
+"""
+"""A root folder that is no mount point: nothing that is mounted there can be made private, and no other root can take its place."""
+
+
+def test_without_a_root_of_its_own_the_other_layers_hold(tmp_path, held):
+    """In a chroot the kernel gives a mount namespace, and refuses what goes into it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the root")
+    words = ["sh", "-ec", IN_A_CHROOT, "sh", str(tmp_path), sys.executable, str(Path(__file__).resolve())]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": "/tmp"}
+    ended = subprocess.run(
+        ["unshare", "-m", *words], capture_output=True, text=True, timeout=300, env=environment
+    )
+    if not ended.stdout.startswith("built"):
+        pytest.skip(f"nothing can be mounted here: {ended.stderr[-500:]}")
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert told["missing"]["mount namespace"] == "mount: Invalid argument"
+    assert "mount namespace" not in told["layers"]
+    assert told["earned"]
+
+
+def earned_in_full():
+    with Engine(tiny.ITEMS, workers=1) as engine:
+        job = tiny.job()
+        ((_, ran),) = engine.run([job])
+        full = tiny.earned(ran, job) == tiny.FULL
+        return {"layers": engine.layers, "missing": engine.missing, "earned": full}
+
+
 def test_the_room_hides_nothing_of_the_machine():
     """A checkout below a folder of that name would be gone: what answers import late would be missing, and count as wrong."""
     assert not ROOM.exists()
@@ -490,6 +529,9 @@ def main(words):
     if words[:1] == ["--fill"]:
         states, layers = all_filled()
         print(json.dumps({"user": os.getuid(), "layers": layers, "states": states}))
+        return
+    if words[:1] == ["--earn"]:
+        print(json.dumps(earned_in_full()))
         return
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o777)

@@ -330,7 +330,7 @@ def go2():
     l=D.DataLoader(It(9),batch_size=2); len(l); return [b.tolist() for b in l]
 t('len batch',go2)
 def go3():
-    l=D.DataLoader(It(4),batch_size=1,num_workers=2); len(l); return [b.tolist() for b in l]
+    l=D.DataLoader(It(4),batch_size=1,num_workers=2,multiprocessing_context="fork"); len(l); return [b.tolist() for b in l]
 t('len work',go3)
 t('sub',lambda:[b.tolist() for b in D.DataLoader(D.Subset(B(),[1,3,5]),batch_size=2)])
 t('sub2',lambda:[b.tolist() for b in D.DataLoader(D.Subset(P(),[1,3,5]),batch_size=2)])

@@ -8,8 +8,9 @@ On Linux, from Python alone (ctypes), for root and for a plain user:
     ipc namespace        no shared memory or queues with others
     user namespace       allows a plain user to create the others; root uses a separate user id instead
     Landlock             the kernel refuses files and TCP ports by path and number, signals to the outside, tracing
-    seccomp              the kernel refuses sockets, tracing, mounting, new namespaces, keys, bpf, io_uring; without a root of
-                         its own also to set the rights, owners and times of files, which Landlock does not know
+    seccomp              the kernel refuses sockets, tracing, mounting, new namespaces, keys, bpf, io_uring, and to set the limits and
+                         the priority of other processes; without a root of its own also to set the rights, owners and times of
+                         files, which Landlock does not know
     resource limits      memory, processor time, files, processes
     cgroup               memory and processes of a submission together, where a folder for it can be made
     watching             memory of a submission's processes together, where there is no cgroup: the engine adds it up
@@ -162,6 +163,7 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "open_by_handle_at": (304, 265), "socket": (41, 198),
     "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
     "memfd_create": (319, 279), "memfd_secret": (447, 447),  # files in memory, which no process seems to use
+    "move_pages": (279, 239), "migrate_pages": (256, 238),
 }  # fmt: skip
 _CHANGES: dict[str, tuple[int, int]] = {
     "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
@@ -178,6 +180,19 @@ _KILLS_OTHER: dict[str, tuple[int, int]] = {
     "rt_tgsigqueueinfo": (297, 240),
     "pidfd_send_signal": (424, 424),
 }
+_ON_A_PROCESS: dict[str, tuple[int, int]] = {
+    "prlimit64": (302, 261),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
+}
+"""What sets limits, priority or processors of any process of the same user; the first argument says which one, 0 is the caller."""
+_ON_SOME: dict[str, tuple[tuple[int, int], int]] = {
+    "setpriority": ((141, 140), 0),
+    "ioprio_set": ((251, 30), 1),
+}
+"""The same for a process, a group or all of a user: the first argument says which of these, the number here is a process."""
 _CLONE, _CLONE3 = (56, 220), 435
 _NAMESPACES = 0x7E020000  # the flags of clone that make namespaces
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -186,7 +201,9 @@ _ALLOW, _REFUSE, _NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38  # 
 
 
 def _filter(no_kill: bool, no_change: bool) -> bytes:
-    """The program that the kernel runs before each system call. With `no_kill`, signals only to the process itself.
+    """The program that the kernel runs before each system call. Limits and priority are only set for the process itself.
+
+    With `no_kill`, signals only to the process itself.
 
     With `no_change`, no rights, owners and times of files are set.
 
@@ -218,6 +235,17 @@ def _filter(no_kill: bool, no_change: bool) -> bytes:
     ]  # its flags cannot be inspected; libc falls back to clone
     steps += [step(equal, _CLONE[column], 0, 4), step(load, argument), step(bits, _NAMESPACES, 0, 1)]
     steps += [step(leave, _REFUSE), step(leave, _ALLOW)]
+    allowed = [
+        step(equal, 0, 2, 0),
+        step(equal, os.getpid(), 1, 0),
+        step(leave, _REFUSE),
+        step(leave, _ALLOW),
+    ]
+    for numbers in _ON_A_PROCESS.values():
+        steps += [step(equal, numbers[column], 0, 5), step(load, argument), *allowed]
+    for numbers, process in _ON_SOME.values():
+        steps += [step(equal, numbers[column], 0, 7), step(load, argument), step(equal, process, 0, 3)]
+        steps += [step(load, argument + 8), *allowed]
     if no_kill:
         for numbers in _KILLS.values():
             steps += [

@@ -162,7 +162,8 @@ def write_the_gradebook():
 
 @action
 def write_elsewhere():
-    return each([lambda p=p: create(p) for p in TRAP["folders"].values()])
+    own = os.getcwd()  # where nothing else needs it, its own folder is /tmp as well
+    return each([lambda p=p: create(p) for p in TRAP["folders"].values() if os.path.realpath(p) != own])
 
 
 @action
@@ -365,17 +366,23 @@ def steal_a_descriptor():
 
 @action
 def slow_them_down():
-    ways = [
-        lambda n=n: os.setpriority(os.PRIO_PROCESS, n, os.getpriority(os.PRIO_PROCESS, n) + 1) or "priority"
-        for n in TRAP["pids"].values()
-        if exists(n)
-    ]
-    ways += [
-        lambda n=n: resource.prlimit(n, resource.RLIMIT_CORE, (0, 0)) and "limits"
-        for n in TRAP["pids"].values()
-        if exists(n)
-    ]
-    return each(ways)
+    ways = {
+        "priority": lambda n: os.setpriority(os.PRIO_PROCESS, n, os.getpriority(os.PRIO_PROCESS, n) + 1),
+        "limits": lambda n: resource.prlimit(n, resource.RLIMIT_CORE, (0, 0)),
+        "processors": lambda n: os.sched_setaffinity(n, os.sched_getaffinity(n)),
+        "scheduler": lambda n: os.sched_setscheduler(n, os.SCHED_BATCH, os.sched_param(0)),
+        "scheduler's parameters": lambda n: os.sched_setparam(n, os.sched_param(0)),
+        "scheduler's attributes": lambda n: system_call(314, 274, n, bytes([48, *[0] * 47]), 0),
+        "disk": lambda n: system_call(251, 30, 1, n, 2 << 13 | 4),
+        "memory": lambda n: system_call(256, 238, n, 64, bytes([1, *[0] * 7]), bytes([1, *[0] * 7])),
+    }
+    found = []
+    for name, way in ways.items():
+        with contextlib.suppress(OSError):
+            found += [f"{name} of {n}" for n in TRAP["pids"].values() if exists(n) and (way(n), True)]
+    if not found:
+        raise OSError(errno.EPERM, "none of them")
+    return ", ".join(found)
 
 
 # --- network ------------------------------------------------------------------------------------------------------

@@ -241,12 +241,26 @@ def differing(one: Path, other: Path) -> list[str]:
 
 @dataclass
 class Trap:
-    """Detects submissions that escape from their sandbox: a folder, two sockets, and places that many can write to."""
+    """Detects submissions that escape from their sandbox: a folder, two sockets, a process, and places that many can write to."""
 
     folder: Path
     port: int = 0
+    bystander: subprocess.Popen[bytes] | None = None
+    """A process of the same user, which a signal ends."""
     caught: list[str] = field(default_factory=list)
     """What should have been impossible, in words."""
+
+
+_ENDED_BY_A_SIGNAL = """
+import signal, sys
+signal.signal(signal.SIGCONT, lambda *_: sys.exit())
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+"""A program that a signal ends which harms no other. Whether it arrives must be seen outside: who sends it to all hears no error even if none
+could have it.
+"""
 
 
 @contextmanager
@@ -264,6 +278,11 @@ def trap(folder: Path, leftover: str) -> Iterator[Trap]:
             doors["abstract socket"].listen()
         post = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         post.bind(("127.0.0.1", made.port))
+        if sys.platform != "win32":
+            command = [sys.executable, "-S", "-c", _ENDED_BY_A_SIGNAL]
+            made.bystander = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+            stack.callback(made.bystander.kill)
+            made.bystander.stdout.readline()  # type: ignore[union-attr]
         try:
             yield made
         finally:
@@ -276,6 +295,10 @@ def trap(folder: Path, leftover: str) -> Iterator[Trap]:
             with suppress(TimeoutError):
                 post.recv(1)
                 made.caught.append("sent a datagram to 127.0.0.1")
+            if made.bystander:
+                with suppress(subprocess.TimeoutExpired):
+                    made.bystander.wait(0.1)
+                    made.caught.append("signaled a process")
             made.caught += [f"wrote {path}" for path in sorted(folder.rglob("*"))]
             made.caught += [f"wrote {path}" for path in sorted(set(_left_behind()) - there)]
             for path in Path("/proc").glob("[0-9]*/comm"):

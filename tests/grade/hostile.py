@@ -526,7 +526,7 @@ ATTACKS = {
     "terminates-parent": "import os, signal\nos.kill(os.getppid(), signal.SIGTERM)",
     "kills-parent": "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)",
     "stops-parent": "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)",
-    "signals-everyone": "import os, signal\ntry:\n    os.kill(-1, signal.SIGCONT)\n    print('ESCAPED: others can be signaled')\nexcept OSError:\n    pass",
+    "signals-everyone": "import os, signal\ntry:\n    os.kill(-1, signal.SIGCONT)\nexcept OSError:\n    pass",
     "kills-group": "import os, signal\nos.killpg(0, signal.SIGKILL)",
     "stops-itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
     "ignores-signals": "import signal\nfor s in signal.valid_signals():\n    try:\n        signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError):\n        pass\nwhile True:\n    pass",

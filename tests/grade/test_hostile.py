@@ -7,6 +7,7 @@ with the limits as they are: `python -m autograd_lab.grade.bench --hostile`.
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -111,13 +112,15 @@ def test_a_trap_sees_what_comes_out(tmp_path):
         if sys.platform == "linux":
             with socket.socket(socket.AF_UNIX) as abstract:
                 abstract.connect(f"\0autograd-lab-{watched.port}")
+            os.kill(watched.bystander.pid, signal.SIGCONT)
         process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         process.stdout.read(1)
     with process:
         process.kill()
     (tmp_path.home() / f"{bench.LEFT_BEHIND}_{own}").unlink()
     assert [caught.split()[0] for caught in watched.caught] == (
-        ["connected", *(["connected"] if sys.platform == "linux" else []), "sent", "wrote", "wrote"]
+        ["connected", *(["connected"] if sys.platform == "linux" else []), "sent"]
+        + [*(["signaled"] if sys.platform == "linux" else []), "wrote", "wrote"]
         + (["left"] if sys.platform == "linux" else [])
     )
 

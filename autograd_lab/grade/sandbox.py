@@ -162,6 +162,9 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "kexec_file_load": (320, 294), "reboot": (169, 142), "swapon": (167, 224), "swapoff": (168, 225),
     "open_by_handle_at": (304, 265), "socket": (41, 198),
     "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+    # these take numbers, which can be guessed:
+    "shmat": (30, 196), "shmctl": (31, 195), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
+    "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191),
     "memfd_create": (319, 279), "memfd_secret": (447, 447),  # files in memory, which no process seems to use
     "move_pages": (279, 239), "migrate_pages": (256, 238),
 }  # fmt: skip
@@ -169,10 +172,11 @@ _CHANGES: dict[str, tuple[int, int]] = {
     "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
     "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
     "lremovexattr": (198, 15), "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
+    "inotify_add_watch": (254, 27), "fanotify_mark": (301, 263),
     # only x86-64 has these; newer calls replace them
     "chmod": (90, 53), "chown": (92, 54), "lchown": (94, 54), "utime": (132, 88), "utimes": (235, 88), "futimesat": (261, 88),
 }  # fmt: skip
-"""What Landlock does not know: rights, owners, times and attributes of files."""
+"""What Landlock does not know: rights, owners, times and attributes of files, and to be told what happens in a folder."""
 _SOCKETPAIR = (53, 199)
 _KILLS: dict[str, tuple[int, int]] = {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138)}
 _KILLS_OTHER: dict[str, tuple[int, int]] = {
@@ -193,6 +197,8 @@ _ON_SOME: dict[str, tuple[tuple[int, int], int]] = {
     "ioprio_set": ((251, 30), 1),
 }
 """The same for a process, a group or all of a user: the first argument says which of these, the number here is a process."""
+_NEWEST = 466
+"""The newest system call that was looked at, of Linux 6.13. The C library does without later ones, as on an older kernel."""
 _CLONE, _CLONE3 = (56, 220), 435
 _NAMESPACES = 0x7E020000  # the flags of clone that make namespaces
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
@@ -203,9 +209,7 @@ _ALLOW, _REFUSE, _NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38  # 
 def _filter(no_kill: bool, no_change: bool) -> bytes:
     """The program that the kernel runs before each system call. Limits and priority are only set for the process itself.
 
-    With `no_kill`, signals only to the process itself.
-
-    With `no_change`, no rights, owners and times of files are set.
+    With `no_kill`, signals only to the process itself. With `no_change`, what Landlock does not know of files is refused as well.
 
     Raises OSError for an architecture whose numbers are not known here.
     """
@@ -220,6 +224,7 @@ def _filter(no_kill: bool, no_change: bool) -> bytes:
     number, machine, argument = 0, 4, 16  # offsets in what the program sees
     steps = [step(load, machine), step(equal, audit, 1, 0), step(leave, _REFUSE), step(load, number)]
     steps += [step(at_least, 0x40000000, 0, 1), step(leave, _REFUSE)]  # the x32 variants of the same calls
+    steps += [step(at_least, _NEWEST + 1, 0, 1), step(leave, _NO_SUCH_CALL)]
     others = [*(_KILLS_OTHER.values() if no_kill else ()), *(_CHANGES.values() if no_change else ())]
     for numbers in [*_REFUSED.values(), *others]:
         steps += [step(equal, numbers[column], 0, 1), step(leave, _REFUSE)]

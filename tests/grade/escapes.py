@@ -8,6 +8,7 @@ do nothing, clocks are set to the time that it is. So they can be tried with lay
 
 `TRAP` is filled in by what runs this: {"files": {name: path with the word SECRET in it}, "folders": {name: path to write to},
 "host" and "port" of a listener, "unix": path of one, "abstract": name of one, "pids": {name: number}, "shm": key,
+"numbers": those of a segment, a queue and a semaphore with this key, "places": {folder: its device and inode},
 "secret", "bytes": patterns of what no process may hold, which do not match themselves}.
 """
 
@@ -164,6 +165,36 @@ def write_the_gradebook():
 def write_elsewhere():
     own = os.getcwd()  # where nothing else needs it, its own folder is /tmp as well
     return each([lambda p=p: create(p) for p in TRAP["folders"].values() if os.path.realpath(p) != own])
+
+
+@action
+def watch_folders():
+    """To be told the names of the files that others make."""
+    folders = []
+    for folder, place in TRAP["places"].items():
+        with contextlib.suppress(OSError):  # in a root of its own a folder may have that name and be another
+            folders += [folder.encode()] if [os.stat(folder).st_dev, os.stat(folder).st_ino] == place else []
+
+    def inotify(folder):
+        return (
+            call("inotify_add_watch", call("inotify_init1", 0), folder, 0xFFF) >= 0 and f"inotify of {folder}"
+        )
+
+    def fanotify(folder):
+        number = call("fanotify_init", 0x200, 0)
+        return (
+            call("fanotify_mark", number, 1, ctypes.c_uint64(0x100), -100, folder) == 0
+            and f"fanotify of {folder}"
+        )
+
+    found = []
+    for way in (inotify, fanotify):
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                found.append(way(folder))
+    if not found:
+        raise OSError(errno.EPERM, "none of them")
+    return ", ".join(found)
 
 
 @action
@@ -482,6 +513,22 @@ def ring_of_requests():
 
 
 @action
+def newest_system_calls():
+    """Those that the sandbox knows nothing of: Linux 6.17 has some that mount and that set what belongs to files."""
+    found = []
+    for number in range(467, 600):
+        try:
+            system_call(number, number, -1, -1, -1, -1, -1, -1)
+        except OSError as error:
+            if error.errno == errno.ENOSYS:
+                continue
+        found.append(str(number))
+    if not found:
+        raise OSError(errno.ENOSYS, "none of them")
+    return f"there are {', '.join(found)}"
+
+
+@action
 def old_system_calls():
     """The calls of 32-bit programs have other numbers: socketcall(SOCKET) by interrupt 0x80."""
     if not INTEL:
@@ -734,6 +781,34 @@ def system_v_queues():
             lambda: call("semget", TRAP["shm"], 1, 0o1666) >= 0 and "made a semaphore",
         ]
     )
+
+
+@action
+def system_v_by_number():
+    """Who knows or guesses a number needs no key."""
+    kernel = ctypes.CDLL(None, use_errno=True).syscall
+    kernel.restype = ctypes.c_long
+    memory, queue, semaphore = TRAP["numbers"]
+    room, wait = ctypes.create_string_buffer(512), 0o4000
+    post = struct.pack("l", 1) + b"x"
+    ways = {
+        "segment": (30, 196, memory, None, 0),
+        "about the segment": (31, 195, memory, 2, room),
+        "message": (70, 188, queue, room, 100, 0, wait),
+        "sent": (69, 189, queue, post, 1, wait),
+        "about the queue": (71, 187, queue, 2, room),
+        "semaphore": (66, 191, semaphore, 0, 12, 0),
+        "raised": (65, 193, semaphore, struct.pack("Hhh", 0, 1, wait), 1),
+        "raised in time": (220, 192, semaphore, struct.pack("Hhh", 0, 1, wait), 1, None),
+    }
+    found = [
+        name
+        for name, (intel, arm, *arguments) in ways.items()
+        if kernel(ctypes.c_long(intel if INTEL else arm), *arguments) != -1
+    ]
+    if not found:
+        raise OSError(ctypes.get_errno(), "none of them")
+    return ", ".join(found)
 
 
 @action

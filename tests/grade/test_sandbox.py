@@ -92,6 +92,10 @@ class Surroundings:
         libc = ctypes.CDLL(None)
         segment = libc.shmget(SHM, 4096, 0o1666)
         self._open.callback(libc.shmctl, segment, 0, None)
+        queue, semaphore = libc.msgget(SHM, 0o1666), libc.semget(SHM, 1, 0o1666)
+        self._open.callback(libc.msgctl, queue, 0, None)
+        self._open.callback(libc.semctl, semaphore, 0, 0)
+        libc.msgsnd(queue, struct.pack("l", 1) + b"SECRET", 6, 0)
         os.environ["AGL_WORD"] = "SECRET"
         self._open.callback(os.environ.pop, "AGL_WORD")
         secret = str(tiny.SECRET).encode()
@@ -104,10 +108,13 @@ class Surroundings:
             "pids": {"victim": self._victim.pid, "grader": os.getpid()},
             "mark": f"agl-{os.getpid()}",
             "shm": SHM,
+            "numbers": [segment, queue, semaphore],
             "secret": hidden_pattern(secret),
             "bytes": [hidden_pattern(secret), hidden_pattern(number),
                       *(hidden_pattern(bytes([size, *[0] * 7]) + number[:4]) for size in (1, 8))],  # Python's numbers, 3.11 and 3.12
         }  # fmt: skip
+        there = [Path(folder) for folder in self.trap["folders"].values() if Path(folder).is_dir()]
+        self.trap["places"] = {str(one): [one.stat().st_dev, one.stat().st_ino] for one in there}
         self._before = self._tree()
         return self
 
@@ -235,7 +242,7 @@ def test_no_layer_stands_alone(tmp_path, held, without):
 
 INSIDE = {"new namespaces", "new namespaces by clone", "mount", "unmount", "change the root", "kernel keys", "programs for the kernel",
           "ring of requests", "listen", "raw sockets", "system v queues", "message queues", "old system calls", "trace them",
-          "read across", "steal a descriptor", "system v memory"}  # fmt: skip
+          "read across", "steal a descriptor", "system v memory", "newest system calls"}  # fmt: skip
 """What only seccomp refuses where the kernel allows it: it makes the kernel's surface smaller, and reaches nobody else."""
 
 

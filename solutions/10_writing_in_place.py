@@ -338,9 +338,7 @@ def softmax(x):
     return e.requires_grad_()
 
 
-@wrong(
-    "", "The numbers of x have changed. What you take away from them belongs into a new tensor.", score=1.5
-)
+@wrong("", "The numbers of x have changed. What you take away from them belongs in a new tensor.", score=1.5)
 def softmax(x):
     with torch.no_grad():
         x -= x.max()

@@ -611,7 +611,10 @@ class LogSumExp(torch.autograd.Function):
         return g * ctx.saved_tensors[0]
 
 
-@wrong("M19", "The value is the logarithm of a mean: the sum is not divided by how many elements there are.")
+@wrong(
+    "M19",
+    "The value is the logarithm of a mean. Take that of the sum: nothing is divided by how many elements there are.",
+)
 class LogSumExp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):

@@ -279,7 +279,7 @@ exec chroot "$1" "$2" "$3" --earn
 def test_without_a_root_of_its_own_the_other_layers_hold(tmp_path, held):
     """In a chroot the kernel gives a mount namespace, and refuses what goes into it."""
     if os.geteuid() != 0:
-        pytest.skip("only root can change the root")
+        pytest.skip("only root can build a chroot")
     words = ["sh", "-ec", IN_A_CHROOT, "sh", str(tmp_path), sys.executable, str(Path(__file__).resolve())]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": "/tmp"}
     ended = subprocess.run(

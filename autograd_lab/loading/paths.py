@@ -93,7 +93,7 @@ class _Named:
         exec(self._loader.get_code(spec.name), space)
         if is_folder:  # only now: while its code runs, `from . import page` goes by the name
             space["__name__"] = name
-            for member in space.values():
+            for member in list(space.values()):  # another thread that imports a page of it adds a name
                 if getattr(member, "__module__", None) == spec.name:
                     member.__module__ = name
         self._module = module

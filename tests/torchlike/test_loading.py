@@ -458,6 +458,30 @@ print(json.dumps([len(early), found == [rule.FUNCTIONS["median"]]]))
     assert printed(code) == [0, True]
 
 
+def test_a_name_that_comes_while_a_folder_gets_its_public_names_is_no_error():
+    """Another thread that imports a page of the folder adds one: here a member does, when it is looked at."""
+    code = """
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from autograd_lab.loading import paths
+
+page = "class Page:\\n    @property\\n    def __module__(self):\\n        globals()['another'] = self\\n\\npage = Page()\\n\\ndef after(): pass\\n"
+
+
+class Loader:
+    def get_code(self, name):
+        return compile(page, name, "exec")
+
+
+module = ModuleType("autograd_lab.torchlike.folder")
+module.__spec__ = ModuleSpec(module.__name__, Loader(), is_package=True)
+paths._Named(Loader()).exec_module(module)
+print(json.dumps([hasattr(module, "another"), module.after.__module__]))
+"""
+    assert printed(code) == [True, "autograd_lab.folder"]
+
+
 def test_threads_that_draw_the_first_numbers_get_different_ones():
     code = """
 sys.setswitchinterval(1e-6)

@@ -434,7 +434,7 @@ def _names() -> dict[Any, str]:
     whole = vars(sys.modules[_PACKAGE])
     names: dict[Any, str] = {whole[name]: f"torch.functional.{name}" for name in _FUNCTIONAL}
     for place in ("", ".nn.functional", ".linalg", ".special"):
-        for name, func in vars(import_module(_PACKAGE + place)).items():
+        for name, func in list(vars(import_module(_PACKAGE + place)).items()):
             if isinstance(func, FunctionType):
                 names.setdefault(func, f"torch{place}.{name}")
     for name in dir(Registry.tensor):

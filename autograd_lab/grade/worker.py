@@ -44,6 +44,7 @@ import json
 import linecache
 import os
 import random
+import re
 import select
 import signal
 import socket
@@ -608,7 +609,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
         matplotlib.use("Agg")
         import matplotlib.font_manager
         import matplotlib.pyplot
-    from IPython.core.inputtransformer2 import TransformerManager
+    from IPython.core.compilerop import CachingCompiler
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
@@ -622,19 +623,42 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
         for stub in items.Item(**item).stubs:
             handed_out.statements(stub)
 
-    class Transformers(TransformerManager):
-        """Turns `%magic`, `!command` and `help?` into calls."""
+    class Compiler(CachingCompiler):
+        """Parses a cell once: not again what was parsed to see that it is Python."""
 
-        def do_token_transforms(self, lines: list[str]) -> list[str]:
-            """None of these is valid Python, so valid Python is not searched for them: that would take longer than most cells run."""
-            if self.token_transformers == usual:
-                with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-                    ast.parse("".join(lines))
-                    return lines
-            return list(super().do_token_transforms(lines))
+        seen: tuple[str, ast.Module | None] = "", None
+
+        def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
+            """The syntax tree of a cell."""
+            (text, tree), self.seen = self.seen, ("", None)
+            if tree is not None and (text, symbol) == (source, "exec"):
+                return tree
+            parsed: ast.AST = super().ast_parse(source, filename, symbol)
+            return parsed
 
     class Shell(InteractiveShell):
         """Runs cells as a notebook does, without a display: no windows, no pictures, no tracebacks."""
+
+        compiler_class = Compiler
+
+        def transform_cell(self, raw_cell: str) -> str:
+            """Turn `%magic`, `!command` and `help?` into calls. None of them is Python, and Python is not searched for them.
+
+            To search takes longer than most cells run. What may be both, such as the lines `ls` and `exit`, is searched.
+            """
+            if not _MAY_BE_BOTH.search(raw_cell) and self.transforms() == usual:
+                with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                    tree = ast.parse(raw_cell)
+                    if "\n" in raw_cell.strip() or _is_no_command(tree):
+                        self.compile.seen = raw_cell, tree
+                        return raw_cell
+            return str(super().transform_cell(raw_cell))
+
+        def transforms(self) -> list[Any]:
+            """What turns cells into Python. A cell may register more."""
+            manager = self.input_transformer_manager
+            kinds = manager.cleanup_transforms, manager.line_transforms, manager.token_transformers
+            return [*self.input_transformers_post, *itertools.chain(*kinds)]
 
         def enable_gui(self, gui: str | None = None) -> None:
             """`%matplotlib inline` and similar magics have no effect here."""
@@ -673,8 +697,7 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IPYTHONDIR"] = folder
         shell = Shell.instance(config=settings)
-    shell.input_transformer_manager = Transformers()
-    usual = list(shell.input_transformer_manager.token_transformers)
+    usual = shell.transforms()
     # Outputs are not displayed: text is kept, pictures and HTML are not made.
     shell.display_formatter.active_types = ["text/plain"]
     shell.display_formatter.ipython_display_formatter.enabled = False
@@ -684,6 +707,18 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     open_stepper()
     warm_up(shell)
     return shell
+
+
+_MAY_BE_BOTH = re.compile(r"\A\s|^(?:>>>|\.\.\.|In \[|\s*\.{3,}:)", re.MULTILINE)
+"""What IPython strips from the lines of a cell: indentation, and prompts that were copied with the code."""
+
+
+def _is_no_command(tree: ast.Module) -> bool:
+    """Whether a line of Python is not also a command of IPython's, such as `ls`: it assigns, or calls a method."""
+    match tree.body:
+        case [ast.Assign()] | [ast.Expr(ast.Call(ast.Attribute()))]:
+            return True
+    return False
 
 
 def load_more(names: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 Hostile code runs here, so only where the sandbox holds; elsewhere these tests are skipped and say what is missing.
 """
 
+import ast
 import base64
 import json
 import os
@@ -374,21 +375,54 @@ CELLS = [
     ">>> 1 + 1\n... 2", "In [1]: a = 1\n   ...: b = 2", "In[1]: a\nb", "# nothing\n...  # your code here\nb = 1", "...\n... # b\n",
     'text = """\n%time\n!ls\nlen?\n"""\ntext', "/abs 3\nb", ",f a\nb", "a = (1\n% 2)\nb", "a = 1 \\\n    % 2\nb", "def f(:\n    pass",
     "if True:\n    %time 2", "%%time\n1\n2", "await f()\nb", "a = 1;\nb", 'f"""{a\n!r}"""\nb', "files = %ls\nb", "\x00\nb", "exit", "",
+    "ls", "pwd\n", "pwd\n\n", "exit()", "cd ..", "# where?\nls", "a.b()", "lab.check('1.1', a)\n", "ls = 1", "alias = a.b(1)", "time = a", "a, b = 1, 2",
+    "a = 1\n... # b", "...\n...", "...", 'a = """\n... b\n"""', 'a = """\n>>> b\n"""\na', "In [1]: a = 2", "def f():\n    ...\nf", "a = [\n1]", "a\x0cls",
 ]  # fmt: skip
 
 
 def test_magics_are_what_ipython_takes_for_magics(engine):
     """The worker does not search everything for magics, and makes the same of every cell."""
     compares = (
-        "from IPython.core.inputtransformer2 import TransformerManager\n"
-        "shell = get_ipython()\nmine, plain = shell.input_transformer_manager, TransformerManager()\n"
-        "def made(manager, cell):\n    try:\n        return manager.transform_cell(cell)\n"
+        "from IPython.core.interactiveshell import InteractiveShell\nshell = get_ipython()\n"
+        "def made(transform, cell):\n    try:\n        return transform(shell, cell).rstrip('\\n')\n"
         "    except Exception as error:\n        return repr(error)\n"
-        f"print([cell for cell in {CELLS!r} if made(mine, cell) != made(plain, cell)])\n"
-        "print(mine.do_token_transforms.__func__ is plain.do_token_transforms.__func__)"
+        "ours, theirs = type(shell).transform_cell, InteractiveShell.transform_cell\n"
+        f"print([cell for cell in {CELLS!r} if made(ours, cell) != made(theirs, cell)])\n"
+        "def never(*_):\n    raise AssertionError\n"
+        "InteractiveShell.transform_cell = never\n"
+        f"print([cell for cell in {CELLS!r} if made(ours, cell) != 'AssertionError()'])"
     )
     ((_, ran),) = engine.run([tiny.job(extra={"1.1": compares})])
-    assert ran.printed.split("\n")[:2] == ["[]", "False"]
+    differs, unsearched, *_ = ran.printed.split("\n")
+    assert differs == "[]"
+    plainly_python = (
+        "a = 1\nb = 2",
+        "lab.check('1.1', a)\n",
+        "# where?\nls",
+        "def f():\n    ...\nf",
+        "a = [\n1]",
+    )
+    assert {*plainly_python} <= {*ast.literal_eval(unsearched)}
+    assert not {"ls", "exit", "%time 1 + 1", "In [1]: a = 2"} & {*ast.literal_eval(unsearched)}
+
+
+@pytest.mark.parametrize(
+    "registers",
+    [
+        "input_transformers_cleanup.insert(0, lines)",
+        "input_transformers_post.insert(0, lines)",
+        "input_transformer_manager.line_transforms.insert(0, lines)",
+        "input_transformer_manager.token_transformers.insert(0, tokens)",
+    ],
+)
+def test_a_cell_may_register_what_transforms_later_ones(engine, registers):
+    asks = (
+        "def lines(cell):\n    return [*cell, 'print(123)\\n']\n"
+        "class tokens:\n    def find(by_line):\n        print(123)\n"
+        f"get_ipython().{registers}"
+    )
+    ((_, ran),) = engine.run([tiny.job(extra={"1.1": asks})])
+    assert "123" in ran.printed
 
 
 def test_two_runs_are_the_same(engine):

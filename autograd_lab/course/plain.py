@@ -7,6 +7,7 @@ stored, sent to another process and compared there; `same` compares two of these
 from __future__ import annotations
 
 import math
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,8 @@ def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
     """
     if type(a) is float and type(b) is float:  # most are
         return math.isclose(a, b, rel_tol=rtol, abs_tol=ATOL)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b, repeat(rtol)))
     if isinstance(a, str) or isinstance(b, str):
         a, b = _in_words(a), _in_words(b)
     if isinstance(a, dict) and isinstance(b, dict) and "data" not in a and "data" not in b:
@@ -74,8 +77,6 @@ def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
         return a.keys() == b.keys() and all(same(a[key], b[key], rtol) for key in a)
     if isinstance(a, dict) or isinstance(b, dict):
         return _shape(a) == _shape(b) and same(_data(a), _data(b), rtol)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(same(x, y, rtol) for x, y in zip(a, b, strict=True))
     if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
         return a is b
     if isinstance(a, str) and isinstance(b, str):

@@ -83,6 +83,7 @@ CREATE TABLE IF NOT EXISTS returned (
 """
 """Tables that gradebooks of this version may lack; earlier programs do not look at them."""
 _RESULT = 'student, notebook, item, place, score, points, state, says, misconception, probe, "case", hidden, got, want, basis'
+_RESULTS = _RESULT.replace('"', "").split(", ")
 _SUBMISSION = "student, notebook, status, file, digest, handed_in, notes, asked, job, run, seconds"
 
 
@@ -198,6 +199,15 @@ class _Database:
             return _Rows(self.connection.execute(statement, values).fetchall())
         except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
             raise  # the mistake of a program
+        except sqlite3.Error as error:
+            raise rescue.trouble(self.path, error) from error
+
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement that gives no rows, once for each of these."""
+        try:
+            self.connection.executemany(statement, rows)
+        except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+            raise
         except sqlite3.Error as error:
             raise rescue.trouble(self.path, error) from error
 
@@ -485,10 +495,9 @@ class Gradebook:
             )
             if not only:
                 self._db.execute("DELETE FROM results WHERE student = ? AND notebook = ?", who)
-            for place, one in enumerate(results):
-                if only and one.item != only:
-                    continue
-                self._put_result(_result_row(who, one, place, basis.get(one.item, "")))
+            new = [(place, one) for place, one in enumerate(results) if not only or one.item == only]
+            self._put_results(_result_row(who, one, place, basis.get(one.item, "")) for place, one in new)
+            for _, one in new:
                 was = before.get(one.item)
                 if was and was != (one.score, one.state):
                     self._log(
@@ -500,10 +509,10 @@ class Gradebook:
             if self.setting("counts", "latest") == "best":
                 self.settle([who])
 
-    def _put_result(self, row: Mapping[str, Any]) -> None:
-        values = [row[name] for name in _RESULT.replace('"', "").split(", ")]
-        self._db.execute(
-            f"INSERT OR REPLACE INTO results ({_RESULT}) VALUES ({', '.join('?' * len(values))})", values
+    def _put_results(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._db.execute_many(
+            f"INSERT OR REPLACE INTO results ({_RESULT}) VALUES ({', '.join('?' * len(_RESULTS))})",
+            ([row[name] for name in _RESULTS] for row in rows),
         )
 
     # --- attempts ---
@@ -615,8 +624,7 @@ class Gradebook:
             f"INSERT OR REPLACE INTO submissions VALUES ({', '.join('?' * 11)})", tuple(row)[:11]
         )
         results = self._loads(row[11])
-        for one in results:
-            self._put_result(one)
+        self._put_results(results)
         new = sum(one["score"] for one in results)
         self._log(
             _now(),

@@ -405,6 +405,8 @@ def _readable(channels: Sequence[socket.socket], seconds: float) -> list[Any]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and everything it has started."""
+    if process.returncode is not None:
+        return  # its number may be another's by now
     if sys.platform == "win32":
         process.kill()
     else:
@@ -745,6 +747,7 @@ class Engine:
         self._private = [str(path) for path in private]
         self._fork = fork
         self._without = list(without)
+        self._scratch: Scratch | None = None
         self._stopping = threading.Event()
         self._servers: list[_Server] = []
         self._plotters: list[_Server | None] = [None] * workers  # with matplotlib; started when one is needed
@@ -756,10 +759,16 @@ class Engine:
         self.missing: dict[str, str] = {}
         """The layers that are not, and why."""
 
-    def __enter__(self) -> Engine:
+    def launch(self) -> None:
+        """Start the workers' processes: they load their libraries while the caller does something else. To enter does it as well."""
         self._scratch = Scratch()
+        while len(self._servers) < self._count:
+            self._servers.append(self._server(plots=not self._fork))
+
+    def __enter__(self) -> Engine:
         try:
-            self._servers = [self._server(plots=not self._fork) for _ in range(self._count)]
+            if self._scratch is None:
+                self.launch()
             for server in self._servers:
                 said = server.hello()
                 self.layers, self.missing = tuple(said["layers"]), dict(said["missing"])
@@ -767,7 +776,7 @@ class Engine:
             if why:
                 raise SandboxError(why)
         except BaseException:
-            self._stop()
+            self.close()
             raise
         for slot in range(self._count):
             thread = threading.Thread(target=self._work, args=[slot], daemon=True)
@@ -778,15 +787,18 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._stop()
+        self.close()
 
-    def _stop(self) -> None:
+    def close(self) -> None:
+        """End the workers, and remove what they have left. Leaving does it as well."""
         self._close()
         for _ in self._threads:
             self._jobs.put(None)
         for thread in self._threads:
             thread.join()
-        self._scratch.close()
+        self._servers, self._plotters, self._threads = [], [], []
+        if self._scratch:
+            self._scratch.close()
 
     def _close(self) -> None:
         self._stopping.set()
@@ -800,6 +812,7 @@ class Engine:
             "sandbox": {"limits": asdict(self._limits), "private": self._private, "without": self._without},
         }
         kind = _ForkServer if self._fork else _Spawner
+        assert self._scratch is not None  # launch made it
         return kind(specification, self._scratch.path)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
 import stat
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -74,6 +76,35 @@ def alone(folder: Path) -> Iterator[None]:
                 "wait for it, or stop it",
             )
         yield
+
+
+@contextmanager
+def meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Do some work while the block runs: in a copy of this process, where the system makes copies safely; elsewhere before the block.
+
+    The copy must not need what cannot be shared, such as a database, or threads. What it cannot do is done here after the block, and
+    raises what it raises.
+    """
+    if sys.platform != "linux":
+        work()
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads: those of NumPy are idle
+        copy = os.fork()
+    if not copy:
+        failed = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches it too, and it ends soon
+            work()
+            failed = 0
+        finally:
+            os._exit(failed)
+    try:
+        yield
+    finally:
+        if os.waitpid(copy, 0)[1]:
+            work()
 
 
 # --- temporary folders --------------------------------------------------------------------------------

@@ -20,18 +20,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from . import by_hand, feedback, merge, policy, report, tables, variants
 from .beside import beside
 from .collect import collected, origin
 from .course import Course, choose_notebooks, digest_of, load_course
-from .files import alone, refused
+from .files import alone, meanwhile, refused
 from .gradebook import NAME, Gradebook, Known
 from .model import NETWORKS, CannotGradeError, Job, Limits, Result, Run, Runner
 from .people import Roster, read_rosters
@@ -39,6 +39,9 @@ from .reading import UnreadableError, read
 from .rescue import BY_HAND, trouble
 from .scoring import bounded, score
 from .submissions import MOST_BYTES, File, Found, Submission, digest, find, load, read_times
+
+if TYPE_CHECKING:
+    from .engine import Engine
 
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
@@ -666,7 +669,12 @@ def _main(options: argparse.Namespace) -> int:
     roster = read_rosters(options.roster) if options.roster else None
     people = None if roster else _people(out)
     times = read_times(options.timestamps, roster=roster or people) if options.timestamps else None
-    with alone(out), collected(top, out, roster or people) as download:
+    private = [path for path in (out, top, options.keys, options.exercises) if path is not None]
+    with (
+        alone(out),
+        _launched(options, course, limits, out, private) as engine,
+        collected(top, out, roster or people) as download,
+    ):
         found = find(
             download.folder,
             merge.shelf(course.released.values()),
@@ -683,7 +691,7 @@ def _main(options: argparse.Namespace) -> int:
         )
         if options.dry_run:
             return _say_found(found)
-        return _grade(options, course, found, out, top, limits, roster)
+        return _grade(options, course, found, out, limits, roster, private, engine)
 
 
 def _people(out: Path) -> Roster | None:
@@ -703,7 +711,8 @@ def _counts(options: argparse.Namespace, out: Path) -> str:
 
 
 def _grade(
-    options: argparse.Namespace, course: Course, found: Found, out: Path, top: Path, limits: Limits, roster: Roster | None,
+    options: argparse.Namespace, course: Course, found: Found, out: Path, limits: Limits, roster: Roster | None,
+    private: Sequence[Path], engine: Engine | None,
 ) -> int:  # fmt: skip
     most_bytes = int(options.max_size * 1e6)
     with Gradebook(out / NAME, create=True) as book:
@@ -750,32 +759,31 @@ def _grade(
         progress = Progress(len(to_do), quiet=options.quiet, limit=limits.job_wall)
         stop = threading.Event()
 
-        def make_runner(course: Course = course) -> AbstractContextManager[Runner]:
-            return _engine(
-                course,
-                limits,
-                min(options.workers, max(1, len(made.tasks))),
-                options.require_sandbox,
-                [p for p in (out, top, options.keys, options.exercises) if p is not None],
-                options.cluster,
-            )
+        launched = [engine] if engine else []
+
+        def make_runner(of: Course = course) -> AbstractContextManager[Runner]:
+            ready = launched.pop() if launched and of.items is course.items else None
+            workers = min(options.workers, max(1, len(made.tasks)))
+            return _engine(of, limits, workers, options.require_sandbox, private, options.cluster, ready)
 
         start = time.monotonic()
-        with _stopping(stop, progress):
-            try:
-                done = Summary()
-                for each in (made, *later):  # a student's second file after the first
-                    done += grade(
-                        each, book, course, make_runner,
-                        only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
-                        started=lambda runner: _say_isolation(say, book, runner, limits),
-                    )  # fmt: skip
-            finally:
-                progress.close()
-                written = tables.write(book, out)
-        if options.feedback and not done.stopped:
-            written += write_feedback(book, course, out, make_runner, options.quiet)
-        written.append(report.write(book, course, out, links=(out / feedback.FOLDER).is_dir()))
+        with ExitStack() as last:
+            with _stopping(stop, progress):
+                try:
+                    done = Summary()
+                    for each in (made, *later):  # a student's second file after the first
+                        done += grade(
+                            each, book, course, make_runner,
+                            only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
+                            started=lambda runner: _say_isolation(say, book, runner, limits),
+                        )  # fmt: skip
+                finally:
+                    progress.close()
+                    last.enter_context(meanwhile(tables.writer(book, out)))
+            written = tables.paths(out)
+            if options.feedback and not done.stopped:
+                written += write_feedback(book, course, out, make_runner, options.quiet)
+            written.append(report.write(book, course, out, links=(out / feedback.FOLDER).is_dir()))
         _say_done(print, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
 
@@ -812,6 +820,24 @@ def write_feedback(
 
 
 @contextmanager
+def _launched(
+    options: argparse.Namespace, course: Course, limits: Limits, out: Path, private: Sequence[Path]
+) -> Iterator[Engine | None]:
+    """Workers that load their libraries while submissions are looked for, where nothing has been graded yet: they will be needed."""
+    from .engine import Engine
+
+    if options.dry_run or options.cluster or (out / NAME).is_file():
+        yield None
+        return
+    engine = Engine(course.items, limits, options.workers, options.require_sandbox, private)
+    try:
+        engine.launch()
+        yield engine
+    finally:
+        engine.close()
+
+
+@contextmanager
 def _engine(
     course: Course,
     limits: Limits,
@@ -819,6 +845,7 @@ def _engine(
     require_sandbox: bool,
     private: Sequence[Path],
     cluster: str = "",
+    launched: Engine | None = None,
 ) -> Iterator[Runner]:
     from .cluster import ClusterEngine
     from .engine import Engine, WorkerError
@@ -829,7 +856,7 @@ def _engine(
         if cluster:
             made = ClusterEngine(cluster, course.items, limits, require_sandbox)
         else:
-            made = Engine(course.items, limits, workers, require_sandbox, private)
+            made = launched or Engine(course.items, limits, workers, require_sandbox, private)
         with made as engine:
             yield engine
     except SandboxError as error:

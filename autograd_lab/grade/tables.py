@@ -16,7 +16,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,25 +39,41 @@ NBGRADER_COLUMNS = (
 )  # fmt: skip
 
 
+NAMES = ("grades.csv", "submissions.csv", "grades.json", "nbgrader.csv")
+
+
 def write(book: Gradebook, folder: Path) -> list[Path]:
-    """Write all tables into `folder`; returns their paths, with Gradescope's folder as one path."""
-    entries = book.entries()
+    """Write all tables into `folder`; returns their paths."""
+    writer(book, folder)()
+    return paths(folder)
+
+
+def paths(folder: Path) -> list[Path]:
+    """The paths of all tables, with Gradescope's folder as one path."""
+    return [*(folder / name for name in NAMES), folder / "gradescope"]
+
+
+def writer(book: Gradebook, folder: Path) -> Callable[[], None]:
+    """Something that writes all tables as the gradebook is now; it has read the gradebook, and does not use it any more."""
+    entries, names = book.entries(), names_of(book.setting)
     people = {person.student: person for person in people_of(book.setting, ()).people}
-    names = names_of(book.setting)
-    made = {
-        "grades.csv": table(COLUMNS, grade_rows(entries, names)),
-        "submissions.csv": table(SUBMISSION_COLUMNS, submission_rows(entries, names)),
-        "grades.json": dump(document(entries)),
-        "nbgrader.csv": table(NBGRADER_COLUMNS, nbgrader_rows(entries, people)),
-    }
-    for name, text in made.items():
-        put(folder / name, text)
-    students: dict[str, list[Entry]] = {}
-    for entry in entries:
-        students.setdefault(entry.student, []).append(entry)
-    for student, own in students.items():
-        put(folder / "gradescope" / file_name(student) / "results.json", dump(gradescope(own)))
-    return [*(folder / name for name in made), folder / "gradescope"]
+
+    def write_all() -> None:
+        made = (
+            table(COLUMNS, grade_rows(entries, names)),
+            table(SUBMISSION_COLUMNS, submission_rows(entries, names)),
+            dump(document(entries)),
+            table(NBGRADER_COLUMNS, nbgrader_rows(entries, people)),
+        )
+        for name, text in zip(NAMES, made, strict=True):
+            put(folder / name, text)
+        students: dict[str, list[Entry]] = {}
+        for entry in entries:
+            students.setdefault(entry.student, []).append(entry)
+        for student, own in students.items():
+            put(folder / "gradescope" / file_name(student) / "results.json", dump(gradescope(own)))
+
+    return write_all
 
 
 def file_name(student: str) -> str:

@@ -534,7 +534,7 @@ def test_a_canvas_download_is_graded_and_graded_only_once(tmp_path, monkeypatch,
         ran.append(c.HereRunner(items=of.items))
         return ran[-1]
 
-    monkeypatch.setattr(run, "_engine", engine)
+    c.stand_in(monkeypatch, engine)
     (tmp_path / "export.csv").write_text(CANVAS_EXPORT)
     document = __import__("json").dumps(c.document()).encode()
     files = {canvas_name("Jane", "Doe", 1001, 70, NB, late=True): document}

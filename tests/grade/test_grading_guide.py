@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 
 import pytest
-from classroom import BOOK, OTHER, ROOT, HereRunner, document, hand_in, solved
+from classroom import BOOK, OTHER, ROOT, HereRunner, document, hand_in, solved, stand_in
 
 from autograd_lab import cli
 from autograd_lab.course.ballots import BALLOTS
@@ -37,11 +37,11 @@ def here(tmp_path, monkeypatch):
     clusters = []
 
     @contextmanager
-    def engine(of, limits, workers, require_sandbox, private, cluster=""):
+    def engine(of, limits, workers, require_sandbox, private, cluster="", launched=None):
         clusters.append(cluster)
         yield HereRunner(items=of.items)
 
-    monkeypatch.setattr(run, "_engine", engine)
+    stand_in(monkeypatch, engine)
     monkeypatch.chdir(tmp_path)
     top = tmp_path / "submissions"
     adas = solved(a1="answer = [12, 4, 12, 64]", a4="def backward(root):\n    root.grad = 1.0")

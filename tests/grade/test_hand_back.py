@@ -22,7 +22,7 @@ NUMBER = "04"
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     """Grading and giving back in this process, in tmp_path/out."""
-    monkeypatch.setattr(run, "_engine", lambda of, *_: c.HereRunner(items=of.items))
+    c.stand_in(monkeypatch, lambda of, *_: c.HereRunner(items=of.items))
     course = c.course()
     for module in (run, hand_back):
         monkeypatch.setattr(module, "load_course", lambda *_: course)

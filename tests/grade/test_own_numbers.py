@@ -90,7 +90,7 @@ def desk(tmp_path, monkeypatch, roster):
                 ran.append(job.student)
                 yield job, c.run_here(job, self.items)
 
-    monkeypatch.setattr(run, "_engine", lambda of, *_: Runner(items=of.items))
+    c.stand_in(monkeypatch, lambda of, *_: Runner(items=of.items))
     for module in (run, hand_back):
         monkeypatch.setattr(module, "load_course", lambda *_: c.course())
 

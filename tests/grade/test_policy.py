@@ -240,7 +240,7 @@ def grading(tmp_path, monkeypatch):
         ran.append(c.HereRunner(items=of.items))
         return ran[-1]
 
-    monkeypatch.setattr(run, "_engine", engine)
+    c.stand_in(monkeypatch, engine)
 
     def grade(*words):
         ran.clear()

@@ -40,7 +40,7 @@ def handed_in(tmp_path_factory):
 @pytest.fixture
 def here(monkeypatch):
     """The command without a process of its own, and with the course that is read already."""
-    monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
+    c.stand_in(monkeypatch, lambda *_: c.HereRunner())
     known = c.course()
     monkeypatch.setattr(run, "load_course", lambda *_: known)
 
@@ -50,7 +50,7 @@ def results(tmp_path_factory, handed_in):
     """Results with an override, a penalty and a backup."""
     folder = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "_engine", lambda *_: c.HereRunner())
+        c.stand_in(patch, lambda *_: c.HereRunner())
         words = [str(handed_in), "--out", str(folder), "--quiet", "--no-feedback"]
         assert run.main([*words, "--due", "2026-11-20", "--late-penalty", "10"]) == 0
         assert (

@@ -13,6 +13,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import classroom as c
 import pytest
@@ -255,6 +256,7 @@ KILLED = """
 import sys, time
 sys.path.insert(0, sys.argv[3])
 from pathlib import Path
+from typing import ClassVar
 import classroom as c, test_run
 class Slow(c.HereRunner):
     def run(self, jobs):
@@ -466,7 +468,7 @@ def test_the_line_counts_what_runs(top, tmp_path, monkeypatch, capsys):
         run, "Progress", lambda total, **_: totals.append(total) or Progress(total, quiet=True)
     )
     words = [str(top), "--out", str(tmp_path / "out"), "--notebooks", "04,05"]
-    monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
+    c.stand_in(monkeypatch, lambda *_: c.HereRunner())
     assert run.main(words) == 0
     assert totals[0] == 2
 
@@ -480,7 +482,7 @@ def test_the_line_says_what_is_counted():
 
 
 def test_quiet_says_the_outcome_and_nothing_before_it(top, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
+    c.stand_in(monkeypatch, lambda *_: c.HereRunner())
     words = [str(top), "--out", str(tmp_path / "out"), "--notebooks", "04", "--student", "bob"]
     assert run.main([*words, "--quiet"]) == 0
     said = capsys.readouterr().out
@@ -499,3 +501,99 @@ def test_nobody_watches_nothing_is_said():
 
 def test_times_as_on_a_clock():
     assert [run.clock_time(s) for s in (0, 7.4, 750, 3723)] == ["0:00", "0:07", "12:30", "1:02:03"]
+
+
+# ----------------------------------------------------------------------
+# two things at a time
+# ----------------------------------------------------------------------
+
+
+def test_something_else_happens_meanwhile(tmp_path):
+    """Each of the two waits for the other."""
+    work, block = tmp_path / "work", tmp_path / "block"
+
+    def wait(path):
+        end = time.monotonic() + 20
+        while sys.platform == "linux" and not path.exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    def write():
+        work.touch()
+        wait(block)
+        (tmp_path / "done").touch()
+
+    with files.meanwhile(write):
+        wait(work)
+        block.touch()
+    assert (tmp_path / "done").exists()
+
+
+@pytest.mark.parametrize("how", ["killed", "left", "raised"])
+def test_work_that_a_copy_did_not_do_is_done_afterwards(tmp_path, how):
+    here, done = os.getpid(), tmp_path / "done"
+
+    def write():
+        if os.getpid() != here:
+            {
+                "killed": lambda: os.kill(os.getpid(), signal.SIGKILL),
+                "left": lambda: os._exit(3),
+                "raised": lambda: 1 / 0,
+            }[how]()
+        done.touch()
+
+    with pytest.raises(KeyError), files.meanwhile(write):
+        raise KeyError  # what happens in the block does not keep it from being done
+    assert done.exists()
+
+
+def test_what_cannot_be_done_raises_here(tmp_path):
+    def write():
+        raise CannotGradeError("No.", "it cannot be done.", "do something else")
+
+    done = []
+    with pytest.raises(CannotGradeError), files.meanwhile(write):
+        done.append(1)
+    assert done == ([1] if sys.platform == "linux" else [])
+
+
+class Launched(c.HereRunner):
+    """Stands for the workers, and notes what is done with them."""
+
+    told: ClassVar[list[str]] = []
+
+    def __init__(self, items, *_):
+        super().__init__(items=items)
+        self.told.append("made")
+
+    def launch(self):
+        self.told.append("launched")
+
+    def __enter__(self):
+        self.told.append("entered")
+        return self
+
+    def close(self):
+        self.told.append("closed")
+
+
+def test_workers_start_while_submissions_are_looked_for(top, tmp_path, monkeypatch, capsys):
+    """Where nothing has been graded yet: then they will be needed."""
+    find = run.find
+    monkeypatch.setattr("autograd_lab.grade.engine.Engine", Launched)
+    monkeypatch.setattr(
+        run, "find", lambda *rest, **more: Launched.told.append("found") or find(*rest, **more)
+    )
+
+    def told(*more):
+        Launched.told.clear()
+        run.main(
+            [str(top), "--out", str(tmp_path / "out"), "--notebooks", "04", "--quiet", "--no-feedback", *more]
+        )
+        return Launched.told
+
+    assert told("--dry-run") == ["found"]
+    assert told("--student", "nobody") == ["made", "launched", "found", "closed"]
+    assert told() == ["made", "launched", "found", "entered", "closed"]
+    assert told() == ["found"]
+    assert told("--regrade") == ["found", "made", "entered"]

@@ -1,6 +1,7 @@
 """Every case of the two banks must do in autograd_lab what it did in PyTorch."""
 
 import importlib
+import time
 
 import pytest
 import runner
@@ -87,3 +88,16 @@ def test_the_comparison_notices_a_change():
     assert runner.compare(want, {**want, "warnings": [["UserWarning", "hm"]]})
     assert runner.compare(want, {**want, "raised": {"exc": "E", "msg": ""}})
     assert runner.compare({**want, "raised": {"exc": "E", "msg": ""}}, want)
+
+
+def test_a_case_is_ended_for_the_time_it_computes_and_not_for_the_time_that_passes():
+    """A process that is paused for a while must not make the case that runs then another one."""
+
+    def compute():
+        while True:
+            pass
+
+    with runner.time_limit(0.02):
+        time.sleep(0.1)
+    with pytest.raises(runner.OutOfTime), runner.time_limit(0.02):
+        compute()

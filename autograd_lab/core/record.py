@@ -86,13 +86,13 @@ def saved_values(rule, inputs, outputs, needs):
 def apply_view(rule, x, data, *args):
     """Record that `data`, a NumPy view of the memory of `x`, was taken; returns the view Tensor."""
     state = THREAD.state
-    node, edge = None, NO_EDGE
+    node = None
     if state.grad:
         link = x._edge or edge_of(x)
         if link is not NO_EDGE:
             kept = with_shapes(rule, (x,), args) if rule.shape_names else args
-            edge = node = make_node(rule, (link,), kept)
-    out = make_view(x, data, edge)  # event: const view
+            node = make_node(rule, (link,), kept)
+    out = make_view(x, data, node or NO_EDGE)  # event: const view
     if state.special:
         finish(state, rule, (x,), (out,), node, args)
     return out

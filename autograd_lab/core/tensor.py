@@ -86,10 +86,9 @@ class Tensor:
         return box
 
     def _ensure_meta(self):
-        meta = self._meta
-        if meta is None:
-            meta = self._meta = CLASSES["AutogradMeta"]()
-        return meta
+        if self._meta is None:
+            self._meta = CLASSES["AutogradMeta"]()
+        return self._meta
 
     # -- leaves and flags -----------------------------------------------------------------------------
 
@@ -157,10 +156,8 @@ class Tensor:
 
     def _last_edge(self):
         """The last known edge: that of a view may be out of date, but reading it never raises."""
-        edge, meta = self._edge, self._meta
-        if edge is None:
-            edge = NO_EDGE if meta.base is None else meta.edge
-        return edge
+        meta = self._meta
+        return self._edge or (NO_EDGE if meta.base is None else meta.edge)
 
     _version = property(lambda self: version_of(self))
 
@@ -327,9 +324,12 @@ def edge_of(t):
 
 def accumulator_of(t):
     """The one AccumulateGrad of the leaf `t`: the existing one if a graph still holds it, otherwise a new one."""
-    meta = t._meta
-    found = meta.accumulator and meta.accumulator()  # None if no graph holds it any more
+    known = t._meta.accumulator
+    found = known and known()  # None if no graph holds it any more
     if found is None:
         found = CLASSES["AccumulateGrad"](t)
-        meta.accumulator = weakref.ref(found)
+        ref = weakref.ref(found)
+        if t._meta.accumulator is not known:  # another thread was faster
+            return accumulator_of(t)
+        t._meta.accumulator = ref  # no call since the look at it: no other thread has run
     return found

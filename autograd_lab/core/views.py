@@ -69,14 +69,13 @@ def check_writable(t):
 
 def rebase_history(t, node):
     """After `t` was written in place by the operation of `node`: give it (and its family) the new history."""
-    meta = t._meta
-    if meta is None or meta.base is None:
+    base = t._meta and t._meta.base
+    if base is None:
         t._edge = node
     else:
-        base = meta.base
         base._edge = copy = make_node(CopySlices, (edge_of(base), *node._edges[1:]), place(base, t))
         copy.inner = node
-        meta.refresh(t)
+        t._meta.refresh(t)
 
 
 # -- the nodes ----------------------------------------------------------------------------------------

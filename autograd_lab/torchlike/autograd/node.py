@@ -1,5 +1,6 @@
 """PyTorch's additions to core/node.py: node hooks, metadata, saved values read as PyTorch stores them."""
 
+import threading
 from itertools import chain, count, repeat
 
 import numpy as np
@@ -210,6 +211,9 @@ def laid_out_like(x, dtype):
     return own if own.strides == x.strides else np.zeros(x.shape, dtype)
 
 
+_ACCUMULATING = threading.RLock()
+
+
 class AccumulateGrad(core.AccumulateGrad):
     """The end of a path: adds what arrives to `.grad` of its leaf.
 
@@ -221,10 +225,8 @@ class AccumulateGrad(core.AccumulateGrad):
     widens = False
 
     def __init__(self, leaf):
-        self.variable, self.hooks = (
-            leaf,
-            None,
-        )  # not by `super()`: a step of training makes one for each parameter
+        # not by `super()`: a step of training makes one for each parameter
+        self.variable, self.hooks = leaf, None
         meta = leaf._meta
         if meta.hooks is not None or meta.post_accumulate_hooks is not None:
             self._hooks()
@@ -255,16 +257,23 @@ class AccumulateGrad(core.AccumulateGrad):
         if isinstance(g, Variable):
             state = THREAD.state
             if state.grad or (state.calling and meta.grad is None):
-                super().vjp(g)
+                self.accumulate(g)
                 check_layouts(meta.grad._data, data)
                 return ()
             g = g._data
         if g.dtype is not data.dtype and self not in EXPECTED:
             g = g.astype(data.dtype)
         if meta.grad is None and data.flags.c_contiguous:  # what `first` does in the usual case
-            meta.grad = wrap(g if fresh else g.copy())
-            return ()
-        return super().vjp(g)
+            first = wrap(g if fresh else g.copy())
+            if meta.grad is None:  # no call follows, so no other thread can come in between
+                meta.grad = first
+                return ()
+        return self.accumulate(g)
+
+    def accumulate(self, g):
+        """What the core does, in one thread at a time: NumPy lets others run while it adds, and of two sums one would be lost."""
+        with _ACCUMULATING:
+            return super().vjp(g)
 
     def is_gone(self, leaf):
         """Whether to add nothing because detach_() made the leaf a constant. Raises RuntimeError if a write gave it a history."""

@@ -1,0 +1,116 @@
+"""Several threads at work on graphs, gradients and random numbers: nothing is lost, and each gets what it would get alone."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import autograd_lab as torch
+from autograd_lab.core.seams import CLASSES
+from autograd_lab.torchlike.autograd.node import AccumulateGrad
+
+
+@pytest.fixture
+def _often(monkeypatch):
+    """Threads take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def at_once(work, count=8):
+    """Run work(i) in `count` threads that begin together. Returns the results."""
+    begin, results = threading.Barrier(count), [None] * count
+
+    def run(i):
+        begin.wait()
+        results[i] = work(i)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+# -- gradients --------------------------------------------------------------------------------------------
+
+
+class Torn(np.ndarray):
+    """A gradient that is added as NumPy may add a large one: other threads run between what is read and what is written."""
+
+    meanwhile = staticmethod(lambda: None)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out, **kwargs):
+        before, one = out[0].copy(), np.array(self)
+        thread = threading.Thread(target=Torn.meanwhile)
+        thread.start()
+        thread.join(0.1)
+        out[0][...] = before + one
+        return out[0]
+
+
+def test_no_gradient_of_a_shared_leaf_is_lost():
+    w = torch.zeros(3, requires_grad=True)
+    (w * 1.0).sum().backward()
+    node = (w * 1.0).grad_fn.next_functions[0][0]
+    done = threading.Event()
+
+    def meanwhile():
+        (w * 2.0).sum().backward()
+        done.set()
+
+    Torn.meanwhile = meanwhile
+    node.vjp(np.ones(3, np.float32).view(Torn))
+    assert done.wait(30)
+    assert w.grad.tolist() == [4, 4, 4]
+
+
+@pytest.mark.usefixtures("_often")
+@pytest.mark.parametrize("size", [1, 20_000])
+def test_threads_that_share_a_leaf_add_up_all_that_arrives(size):
+    w = torch.zeros(size, requires_grad=True)
+
+    def work(_):
+        for _ in range(30):
+            (w * 1.0).sum().backward()
+
+    at_once(work)
+    assert (w.grad.min().item(), w.grad.max().item()) == (240, 240)
+
+
+class Slow(np.ndarray):
+    """A gradient; while it is copied, another thread's pass reaches the same leaf."""
+
+    def copy(self, *args):
+        meanwhile, Slow.meanwhile = Slow.meanwhile, lambda: None
+        meanwhile()
+        return np.array(self)
+
+    meanwhile = staticmethod(lambda: None)
+
+
+def test_of_two_first_gradients_none_is_lost():
+    w = torch.zeros(3, requires_grad=True)
+    node = (w * 1.0).grad_fn.next_functions[0][0]
+    Slow.meanwhile = lambda: (w * 2.0).sum().backward()
+    node.vjp(np.ones(3, np.float32).view(Slow))
+    assert w.grad.tolist() == [3, 3, 3]
+
+
+def test_a_leaf_has_one_accumulator_whichever_thread_makes_it_first(monkeypatch):
+    w = torch.zeros(3, requires_grad=True)
+    found = []
+
+    def slowly(leaf):
+        monkeypatch.setitem(CLASSES, "AccumulateGrad", AccumulateGrad)
+        found.append((w * 2.0).grad_fn)  # by another thread, meanwhile
+        return AccumulateGrad(leaf)
+
+    monkeypatch.setitem(CLASSES, "AccumulateGrad", slowly)
+    found.append((w * 3.0).grad_fn)
+    assert len({fn.next_functions[0][0] for fn in found}) == 1
+    assert len(found) == 2

@@ -1,7 +1,7 @@
 """PyTorch's additions to core/node.py: node hooks, metadata, saved values read as PyTorch stores them."""
 
 import threading
-from itertools import chain, count, repeat
+from itertools import chain, count, filterfalse, repeat
 
 import numpy as np
 
@@ -30,9 +30,13 @@ def countdown(grow, many=MANY):
 
     No Python runs in what gives the batches: an exception there, such as a KeyboardInterrupt, would end the numbers for good. `grow`
     filters one number away, and a filter goes on after an exception.
+
+    While `grow` runs, another thread may come to the end of the same filter, and the chain drops it. It must not be freed then: what runs in
+    it would go on in freed memory. So all are `held`, one small object for so many nodes.
     """
+    held: list = []
     batches = map(range, count(-1, -many), count(-1 - many, -many), repeat(-1))
-    calls = map(filter, repeat(grow), zip(count(), strict=False))
+    calls = filterfalse(held.append, map(filter, repeat(grow), zip(count(), strict=False)))
     return chain.from_iterable(chain.from_iterable(zip(calls, batches, strict=False)))
 
 

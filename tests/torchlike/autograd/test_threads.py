@@ -9,6 +9,7 @@ import pytest
 import autograd_lab as torch
 from autograd_lab.core.seams import CLASSES
 from autograd_lab.torchlike.autograd.node import AccumulateGrad
+from tests import fresh
 
 
 @pytest.fixture
@@ -114,3 +115,39 @@ def test_a_leaf_has_one_accumulator_whichever_thread_makes_it_first(monkeypatch)
     found.append((w * 3.0).grad_fn)
     assert len({fn.next_functions[0][0] for fn in found}) == 1
     assert len(found) == 2
+
+
+# -- numbers of nodes -------------------------------------------------------------------------------------
+
+
+def test_threads_that_make_many_nodes_at_once_get_different_numbers():
+    """In a process of its own, which this ended once: two threads came to the end of the same 65,000 numbers."""
+    code = """
+from autograd_lab.torchlike.autograd.node import countdown
+
+sys.setswitchinterval(1e-6)
+
+
+def grow(k):
+    for _ in range(20):
+        str(k)
+
+
+def work(i):
+    begin.wait()
+    for _ in range(2000):
+        found[i].append(next(numbers))
+
+
+for many in (3, 30, 300):
+    numbers, begin, found = countdown(grow, many), threading.Barrier(8), [[] for _ in range(8)]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(mine == sorted(mine, reverse=True) for mine in found)
+    assert len({n for mine in found for n in mine}) == 8 * 2000
+print(json.dumps("done"))
+"""
+    assert fresh.printed(code) == "done"

@@ -6,11 +6,13 @@ import ast
 import io
 import linecache
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import TypeVar
 
 Found = TypeVar("Found")
 _MOST = 100
+_TRIES = 10
 
 
 def keep_source(file: str, text: str) -> None:
@@ -38,17 +40,22 @@ def from_source(work: Callable[[ast.Module], Found]) -> Callable[[str], Found]:
         lines = linecache.getlines(file)
         last = known.get(file)
         if last is None or (last[0] is not lines and last[0] != lines):
-            known.pop(file, None)
-            if len(known) >= _MOST:
-                del known[next(iter(known))]
-            last = known[file] = lines, work(_tree(lines))
+            last = lines, work(_tree(lines))
+            known.pop(file, None)  # the newest is last
+            for oldest in list(known)[: 1 - _MOST]:
+                known.pop(oldest, None)  # unless another thread did
+            known[file] = last
         return last[1]
 
     return found
 
 
 def _tree(lines: list[str]) -> ast.Module:
-    try:
-        return ast.parse("".join(python_only(lines)))
-    except SyntaxError:
-        return ast.Module([], [])
+    text = "".join(python_only(lines))
+    for _ in range(_TRIES):
+        with suppress(SystemError):  # of Python 3.11: two threads parse at once (python/cpython#106905)
+            try:
+                return ast.parse(text)
+            except SyntaxError:
+                break
+    return ast.Module([], [])

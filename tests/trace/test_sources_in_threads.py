@@ -1,0 +1,71 @@
+"""What is worked out from a source, while several threads record."""
+
+import ast
+import sys
+import threading
+from types import SimpleNamespace
+
+from autograd_lab.tracing import sources
+
+
+def lines_are(monkeypatch, getlines):
+    """Let these be the lines of all files, without changing what others find."""
+    monkeypatch.setattr(sources, "linecache", SimpleNamespace(getlines=getlines))
+
+
+def test_threads_that_read_many_files_get_an_answer_each(monkeypatch):
+    """Each file that comes makes place for itself: two threads could take out the same one, and one of them got KeyError."""
+    lines_are(monkeypatch, lambda file: [f"x = {file}\n"])
+    monkeypatch.setattr(sources, "_MOST", 3)
+    monkeypatch.setattr(sources, "_tree", "".join)
+    known = sources.from_source(str)
+    begin, wrong = threading.Barrier(8), []
+
+    def work(i):
+        begin.wait()
+        for n in range(2000):
+            try:
+                if known(f"{i}{n}") != f"x = {i}{n}\n":
+                    wrong.append(n)
+            except Exception as error:
+                wrong.append(repr(error))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert wrong == []
+
+
+def test_the_newest_files_stay_known(monkeypatch):
+    read = []
+    lines_are(monkeypatch, lambda file: [f"{file} = 1\n"])
+    monkeypatch.setattr(sources, "_MOST", 3)
+    known = sources.from_source(lambda tree: read.append(tree.body[0].targets[0].id))
+    for file in "abcabcdabcd":
+        known(file)
+    assert "".join(read) == "abcdabcd"
+    for file in "bcd":
+        known(file)
+    assert len(read) == 8
+
+
+def test_a_source_is_read_again_if_python_mixed_two_up(monkeypatch):
+    """Python 3.11 may end `ast.parse` with a SystemError when two threads parse."""
+    tries = []
+
+    def mixed_up(text):
+        tries.append(text)
+        if len(tries) < 3:
+            raise SystemError("AST constructor recursion depth mismatch (before=63, after=43)")
+        return ast.parse(text)
+
+    monkeypatch.setattr(sources, "ast", SimpleNamespace(parse=mixed_up, Module=ast.Module))
+    assert len(sources._tree(["x = 1\n", "y = 2\n"]).body) == 2
+    assert len(tries) == 3

@@ -29,7 +29,8 @@ class Stream:
     `bit_generator.state` is the whole state, a value that can be compared, kept and set again.
     """
 
-    _starting = threading.Lock()
+    drawing = threading.RLock()
+    """Held while numbers are drawn: those of one call follow each other, whatever other threads draw. One for all streams, which are copied."""
 
     def __init__(self, seed, state=None):
         self._seed = seed % 2**32  # as in PyTorch: one word
@@ -42,7 +43,7 @@ class Stream:
     def _twister(self):
         """Created when first needed: that loads NumPy's generators, and many programs draw no random numbers."""
         if self._started is None:
-            with self._starting:
+            with self.drawing:
                 if self._started is None:
                     twister = np.random.MT19937(0)
                     if self._first is None:
@@ -60,13 +61,15 @@ class Stream:
     @property
     def state(self):
         """The words, the position of the next one, and the leftover normal number, if any."""
-        inner = self._twister.state["state"]
-        return inner["key"].tobytes(), int(inner["pos"]), self.second
+        with self.drawing:
+            inner = self._twister.state["state"]
+            return inner["key"].tobytes(), int(inner["pos"]), self.second
 
     @state.setter
     def state(self, state):
-        self.second = state[2]
-        self._set(self._twister, state)
+        with self.drawing:
+            self.second = state[2]
+            self._set(self._twister, state)
 
     @staticmethod
     def _set(twister, state):
@@ -76,7 +79,8 @@ class Stream:
 
     def words(self, count):
         """`count` 32-bit words, as uint64."""
-        return self._twister.random_raw(count)
+        with self.drawing:
+            return self._twister.random_raw(count)
 
     def long_words(self, count):
         """`count` 64-bit words; the first of two 32-bit words is the high half."""
@@ -111,6 +115,10 @@ class Stream:
         From 16 numbers on (if they are contiguous in memory) they are made in blocks of 16 from uniform numbers of their own precision;
         fewer are made pair by pair in double precision, and the second of a pair is kept for later.
         """
+        with self.drawing:
+            return self._normal(mean, std, shape, dtype, in_a_row)
+
+    def _normal(self, mean, std, shape, dtype, in_a_row):
         count = math.prod(shape)
         if count < 16 or not in_a_row:
             numbers = np.array([self._one_normal() for _ in range(count)])

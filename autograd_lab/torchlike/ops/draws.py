@@ -290,7 +290,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     rng = rng_of(generator)
     if in_turn:
         sums = rows.cumsum(1)
-        drawn = [np.searchsorted(s, rng.random((num_samples,)) * s[-1]) for s in sums]
+        with rng.drawing:
+            drawn = [np.searchsorted(s, rng.random((num_samples,)) * s[-1]) for s in sums]
     else:  # in the order of exponential waiting times: the heavier, the sooner
         waiting = laid_out(rng.exponential(1.0, (weights.size,)), weights).astype(weights.dtype)
         speed = (weights / waiting).reshape(rows.shape)

@@ -59,7 +59,8 @@ class Supply:
 def drawn(sample, generator, *parameters):
     """`sample(supply, *numbers)` for each element of some arrays of one shape, in order."""
     rows = zip(*[p.astype(np.float64).ravel().tolist() for p in parameters], strict=True)
-    with Supply(rng_of(generator), parameters[0].size) as supply:
+    rng = rng_of(generator)
+    with rng.drawing, Supply(rng, parameters[0].size) as supply:
         numbers = [sample(supply, *row) for row in rows]
     return np.array(numbers, np.float64).reshape(parameters[0].shape)
 

@@ -198,6 +198,7 @@ _WRITES = (
 
 _ON_FIRST: list[Callable[[], None]] = []
 _ARE_SUBCLASSES: list[bool] = []
+_MAKING = threading.Lock()
 
 
 def when_subclassed(fn: Callable[[], None]) -> None:
@@ -313,7 +314,14 @@ def _subclassed(cls: type, asks: bool = False, **options: Any) -> None:
     if not asks and cls.__module__.partition(".")[0] == _PACKAGE:
         cls.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]  # the class is any
     elif not asks and tensor in cls.__bases__:
-        cls.__bases__ = tuple(base_of_subclasses() if base is tensor else base for base in cls.__bases__)
+        if not _ARE_SUBCLASSES:
+            for name in dir(tensor):
+                getattr(
+                    tensor, name
+                )  # what this loads may wait for another thread, which may wait for the lock
+        with _MAKING:  # threads that make the first subclasses need the same base
+            between = base_of_subclasses()
+        cls.__bases__ = tuple(between if base is tensor else base for base in cls.__bases__)
 
 
 def _torch_function(

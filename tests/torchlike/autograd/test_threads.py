@@ -174,3 +174,43 @@ def test_threads_draw_what_one_would_draw_in_a_row(draw):
         drawn = [x for mine in at_once(lambda _: [draw().tolist() for _ in range(3)], 4) for x in mine]
         torch.manual_seed(seed)
         assert sorted(drawn) == sorted(draw().tolist() for _ in range(12))
+
+
+# -- classes ----------------------------------------------------------------------------------------------
+
+
+def test_subclasses_that_threads_make_first_have_one_base():
+    """Whose methods are those of Tensor that a `__torch_function__` is told."""
+    code = """
+sys.setswitchinterval(1e-6)
+begin, made = threading.Barrier(8), []
+
+
+def work():
+    begin.wait()
+
+    class Told(torch.Tensor):
+        told = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.told.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    made.append(Told)
+
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+known = []
+for kind in made:
+    t = torch.ones(2, 2).as_subclass(kind)
+    kind.told.clear()
+    t[0] = t.sum()
+    known.append([torch.Tensor.sum, torch.Tensor.__setitem__] == kind.told)
+print(json.dumps([len({kind.__mro__[1] for kind in made}), known]))
+"""
+    assert fresh.printed(code) == [1, [True] * 8]

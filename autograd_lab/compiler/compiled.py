@@ -16,8 +16,11 @@ import inspect
 import math
 import random
 import sys
+import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -48,6 +51,25 @@ LIMIT = 8
 
 STAGES = (*[title for title, _ in passes.PASSES], "compute again", "fuse", "write over")
 """What happens to a captured graph, in this order: the passes, rematerialization, fusion, reuse of buffers."""
+
+
+_CAPTURING = threading.RLock()
+_BORROWING: list[int] = []
+"""The thread whose second run gives tensors other numbers; see `_second_run`."""
+
+PATIENCE = 10.0
+"""Seconds that a thread waits for another one that captures: this one may wait for the first, where the captured function uses threads."""
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Capture inside: a capture borrows the tensors, Tensor itself and `print`, which no other capture may have borrowed."""
+    alone = _CAPTURING.acquire(timeout=PATIENCE)
+    try:
+        yield
+    finally:
+        if alone:
+            _CAPTURING.release()
 
 
 class GraphBreakError(RuntimeError):
@@ -93,6 +115,10 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the graph whose guards hold; capture one if there is none."""
+        if _BORROWING and _BORROWING[-1] != get_ident():
+            with _one_at_a_time():
+                pass  # the numbers are those of the program again
+        known = len(self.entries)
         for entry in self.entries:
             tensors = entry.check(args, kwargs, self.fn)
             if tensors is not None:
@@ -110,7 +136,10 @@ class Compiled:
                     return self.fn(*args, **kwargs)
         if self._eager:
             return self.fn(*args, **kwargs)
-        return self._capture(args, kwargs)
+        with _one_at_a_time():
+            if self._eager or len(self.entries) > known:  # another thread was faster
+                return self(*args, **kwargs)
+            return self._capture(args, kwargs)
 
     # -- what there is to read -------------------------------------------------------------------------
 
@@ -468,6 +497,7 @@ def _second_run(
     found: Break = Break("")
     for other in (_turned, _stirred):
         rng = np.random.default_rng(1)
+        _BORROWING.append(get_ident())
         try:
             for t, (data, _, _) in zip(tensors, before, strict=True):
                 t._data = other(data, rng)
@@ -492,6 +522,7 @@ def _second_run(
                 g.rng.bit_generator.state = state
             random.setstate(python)
             np.random.set_state(numpy)  # noqa: NPY002 - the same
+            _BORROWING.pop()
     return found
 
 
@@ -707,6 +738,9 @@ def compile(
     fullgraph   raise GraphBreakError if the function is not one graph, instead of running it uncompiled
     disable     return the function unchanged
     backend, mode, options, dynamic are accepted for compatibility; there is one backend, and shapes are always guarded.
+
+    A capture runs the function a second time, on other numbers in the same tensors. Compiled functions in other threads wait for its end;
+    what uses these tensors there without being compiled does not, and must wait by itself.
     """
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, disable=disable)

@@ -20,10 +20,11 @@ from ..torchlike.autograd.variable import Registry
 
 _BINARY = [name for name in vars(operator) if name.startswith("__") and name.endswith("__")]
 _TOLD = (
-    *_BINARY, *[f"__r{name[2:]}" for name in _BINARY], "__bool__", "__float__", "__int__", "__len__",
+    *[name for name in _BINARY if name != "__add__"], *[f"__r{name[2:]}" for name in _BINARY], "__bool__", "__float__", "__int__", "__len__",
     "item", "numpy", "register_hook", "requires_grad_", "retain_grad", "tolist",
+    "__add__",
 )  # fmt: skip
-"""The operators, and the methods that refuse tensors and are not in the rule book."""
+"""The operators, and the methods that refuse tensors and are not in the rule book. The last tells other threads that all are there."""
 
 _OF_TWO = frozenset(
     f"__{kind}{name}__" for kind in ("", "r", "i") for name in ("add", "sub", "mul", "truediv", "matmul")

@@ -415,7 +415,7 @@ class record_function(contextlib.ContextDecorator):  # noqa: N801 - PyTorch's na
 
     def __enter__(self):
         state = THREAD.state
-        self._begun = [(one, one.begin(self.name)) for one in _OPEN if one.state is state]
+        self._begun = [(one, one.begin(self.name)) for one in [*_OPEN] if one.state is state]
         return self
 
     def __exit__(self, *error):

@@ -190,3 +190,16 @@ def test_a_failed_pass_ends_its_events():
             y.backward()
         x.exp()
     assert p.function_events[-1].cpu_parent is None
+
+
+def test_a_profile_that_another_thread_ends_meanwhile_hides_no_other():
+    class Ended:
+        @property
+        def state(self):
+            profiler._OPEN.remove(self)
+
+    with profiler.profile() as profile:
+        profiler._OPEN.insert(0, Ended())
+        with profiler.record_function("mine"):
+            pass
+    assert [event.name for event in profile.function_events] == ["mine"]

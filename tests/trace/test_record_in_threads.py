@@ -1,4 +1,4 @@
-"""What is worked out from a source, while several threads record."""
+"""Several threads that record at once: what is worked out from sources, and operators that tell."""
 
 import ast
 import sys
@@ -6,6 +6,7 @@ import threading
 from types import SimpleNamespace
 
 from autograd_lab.tracing import sources
+from tests import fresh
 
 
 def lines_are(monkeypatch, getlines):
@@ -69,3 +70,24 @@ def test_a_source_is_read_again_if_python_mixed_two_up(monkeypatch):
     monkeypatch.setattr(sources, "ast", SimpleNamespace(parse=mixed_up, Module=ast.Module))
     assert len(sources._tree(["x = 1\n", "y = 2\n"]).body) == 2
     assert len(tries) == 3
+
+
+def test_no_thread_takes_operators_for_ready_before_all_of_them_tell():
+    """Who records sees by `__add__` whether another thread has done it."""
+    code = """
+from autograd_lab.tracing import refused
+
+telling, early = refused._telling, []
+
+
+def watched(name, own):
+    if vars(torch.Tensor)["__add__"] is refused._TELLING.get("__add__"):
+        early.append(name)
+    return telling(name, own)
+
+
+refused._telling = watched
+refused.listen()
+print(json.dumps([early, len(refused._TELLING) > 20]))
+"""
+    assert fresh.printed(code) == [[], True]

@@ -1,9 +1,12 @@
-"""Whether this checkout does what another one does, to the bit: `python tests/compare_checkouts.py OTHER [--only WORD] [--show NAME]`.
+"""Whether this checkout does what another one does, to the bit.
+
+    python tests/compare_checkouts.py OTHER [--only WORD] [--show NAME] [--shuffle SEED]
 
 For changes that must change nothing. Some 4,000 programs run on the package of both checkouts, each in a process of its own:
 the sample calls of all rules, the conformance banks, the programs of the recorder's tests, and random ones. Of each, four things
 are compared: the bits of all numbers, the graphs and reprs, the errors and warnings, and the events of a recording. The programs are
-this checkout's. Prints what differs, and returns 1 if anything does.
+this checkout's. Prints what differs, and returns 1 if anything does. With --shuffle the other checkout, which may be this one again, runs
+them in another order: then a program differs, too, if it depends on what ran before it.
 """
 
 from __future__ import annotations
@@ -32,15 +35,16 @@ def main() -> int:
     parser.add_argument("other", type=Path, help="the other checkout's folder")
     parser.add_argument("--only", default="", help="programs whose names hold this word")
     parser.add_argument("--show", default="", help="print all that both checkouts say of this program")
+    parser.add_argument("--shuffle", type=int, help="run the programs in another order on the other checkout")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        for name, told in results(options.only or options.show):
+        for name, told in results(options.only or options.show, options.shuffle):
             print(
                 json.dumps([name, told if options.show == name else {k: digest(v) for k, v in told.items()}])
             )
         return 0
-    ours, theirs = (told_by(folder, options) for folder in (TESTS.parent, options.other.resolve()))
+    ours, theirs = told_by(TESTS.parent, options), told_by(options.other.resolve(), options, options.shuffle)
     if options.show:
         for label, told in (("this checkout", ours), ("the other", theirs)):
             print(f"--- {label}\n{json.dumps(told.get(options.show), indent=1)}")
@@ -56,9 +60,13 @@ def main() -> int:
     return min(len(differing), 1)
 
 
-def told_by(folder: Path, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+def told_by(
+    folder: Path, options: argparse.Namespace, shuffle: int | None = None
+) -> dict[str, dict[str, Any]]:
     """{program: what a checkout's package makes of it}."""
     words = ["--inside", "--only", options.only, "--show", options.show, str(folder)]
+    if shuffle is not None:
+        words += ["--shuffle", str(shuffle)]
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
     run = subprocess.run(
         [sys.executable, __file__, *words], env=environment, stdout=subprocess.PIPE, text=True, check=True
@@ -118,14 +126,17 @@ def called(call: Any, torch: Any) -> Any:
 # -- what is noted of a program ---------------------------------------------------------------------------
 
 
-def results(only: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(program, what is told of it) on the package that is imported here."""
+def results(only: str, shuffle: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(program, what is told of it) on the package that is imported here, in an order that `shuffle` chooses."""
     import numpy as np
 
     import autograd_lab as torch
     from autograd_lab import lab
 
-    for name, program in programs():
+    chosen = list(programs())
+    if shuffle is not None:
+        random.Random(shuffle).shuffle(chosen)
+    for name, program in chosen:
         if only and only not in name:
             continue
         told: dict[str, Any] = {}

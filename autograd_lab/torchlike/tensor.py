@@ -53,7 +53,10 @@ class Tensor(Variable):
     def _array(self):
         data = self._data
         if not isinstance(data, np.ndarray):
-            data = self._data = np.array(data)
+            array = np.array(data)
+            if self._data is not data:  # another thread was faster
+                return self._array()
+            data = self._data = array
             node = self._edge and pair_of(self._edge)[0]
             if node is not None:
                 type(node).share_result(node, self, data)

@@ -2,12 +2,14 @@
 
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import autograd_lab as torch
 from autograd_lab.core.seams import CLASSES
+from autograd_lab.torchlike import tensor
 from autograd_lab.torchlike.autograd.node import AccumulateGrad
 from tests import fresh
 
@@ -115,6 +117,25 @@ def test_a_leaf_has_one_accumulator_whichever_thread_makes_it_first(monkeypatch)
     found.append((w * 3.0).grad_fn)
     assert len({fn.next_functions[0][0] for fn in found}) == 1
     assert len(found) == 2
+
+
+# -- memory -----------------------------------------------------------------------------------------------
+
+
+def test_aliases_that_threads_take_of_one_number_share_it(monkeypatch):
+    """A 0-d result gets its memory with the first alias."""
+    y = torch.ones(2).sum()
+    found = []
+
+    def slowly(data):
+        monkeypatch.undo()
+        found.append(y.detach())  # by another thread, meanwhile
+        return np.array(data)
+
+    monkeypatch.setattr(tensor, "np", SimpleNamespace(array=slowly, ndarray=np.ndarray))
+    found.append(y.detach())
+    found[0].add_(5)
+    assert [t.item() for t in (y, *found)] == [7, 7, 7]
 
 
 # -- numbers of nodes -------------------------------------------------------------------------------------

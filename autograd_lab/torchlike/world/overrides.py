@@ -315,10 +315,9 @@ def _subclassed(cls: type, asks: bool = False, **options: Any) -> None:
         cls.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]  # the class is any
     elif not asks and tensor in cls.__bases__:
         if not _ARE_SUBCLASSES:
+            # before the lock: what this loads may wait for another thread, which may wait for the lock
             for name in dir(tensor):
-                getattr(
-                    tensor, name
-                )  # what this loads may wait for another thread, which may wait for the lock
+                getattr(tensor, name)
         with _MAKING:  # threads that make the first subclasses need the same base
             between = base_of_subclasses()
         cls.__bases__ = tuple(between if base is tensor else base for base in cls.__bases__)

@@ -7,6 +7,8 @@ stored, sent to another process and compared there; `same` compares two of these
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 from itertools import repeat
 from typing import Any
 
@@ -35,8 +37,14 @@ def plain(value: Any) -> Any:
         return value.strip()
     if isinstance(value, int):
         return int(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, float | Fraction | Decimal):
+        try:
+            value = float(value)
+        except (OverflowError, ValueError) as error:
+            raise NotPlainError(
+                f"a {type(value).__name__} that no float can hold is not an answer"
+            ) from error
+        return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +61,8 @@ def product_item():
     [
         (torch.tensor(3.0), 3.0),
         (np.float32(0.5), 0.5),
+        (Fraction(6, 5), 1.2),
+        ([Decimal("-0.013"), Decimal("Infinity")], [-0.013, {"float": "inf"}]),
         (torch.tensor([[1, 2]]), {"shape": [1, 2], "dtype": "int64", "data": [[1, 2]]}),
         ((1, " b "), [1, "b"]),
         ({3, 1}, [1, 3]),
@@ -85,7 +89,7 @@ def test_what_is_no_number_may_be_said_in_words():
     assert not plain.same("", None)
 
 
-@pytest.mark.parametrize("value", [len, object(), np, np.zeros(20_000), lambda x: x])
+@pytest.mark.parametrize("value", [len, object(), np, np.zeros(20_000), lambda x: x, Fraction(10**400)])
 def test_what_is_no_data_is_refused(value):
     with pytest.raises(plain.NotPlainError):
         plain.plain(value)
@@ -272,7 +276,7 @@ def test_untouched_sees_what_is_written_undone_and_left_behind(touch, still):
 def test_no_kind_of_answer_is_objected_to_where_the_bank_foresees_it():
     """A question that allows numbers and words hears of neither that the other is wanted; a number for a tuple is a slip."""
     assert (
-        feedback.verdict_on(items.find("11.1"), [1, 3.5, 1, 0, "inf"]).says
+        feedback.verdict_on(items.find("11.1"), [1, 3.5, 2, 0, "inf"]).says
         == "4 of 5 are right; look at number 3 first."
     )
     objections = []

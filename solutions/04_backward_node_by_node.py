@@ -252,6 +252,11 @@ item(
             "The second message replaced the first at b. Messages for the same tensor are added: 9 + 6.",
         ),
         wrong_answer(
+            [["loss", 1], ["c", 6], ["b", 9], ["a", 24]],
+            "M07",
+            "What c sends to b got lost. It is added to the 9 that lies there, and b goes on with both.",
+        ),
+        wrong_answer(
             [["loss", 1], ["c", 6], ["b", 15], ["a", 30]],
             "M07",
             "a is used by c too, whose node sends it 6. That is added to the 30 from b.",
@@ -514,10 +519,10 @@ def doubled(backward, times):
 
 @probe(points=1, cases=[("a * b",), ("b * c",), ("c * b",)])
 def used_at_two_depths(backward, root):
-    "a = 2, b = a * a, c = b * 3, and the root is {0}"
+    "a = 2, b = a * 5, c = b * 3, and the root is {0}"
 
     def graph(a, mul, add, number):
-        b = mul(a, a)
+        b = mul(a, number(5.0))
         if root == "a * b":
             return mul(a, b)
         c = mul(b, number(3.0))
@@ -852,7 +857,7 @@ def backward(root):
     "M07",
     "A node that uses an input twice, such as a + a, sends it two messages, and one of yours is lost. Go through the inputs one by one, "
     "and add.",
-    score=0.5,
+    score=1.5,
 )
 def backward(root):
     order, stack, seen = [], [(root, False)], set()

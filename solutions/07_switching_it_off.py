@@ -680,7 +680,7 @@ def step(parameters, lr):
 # ## 07.4 · Freeze the layer in the middle (3 points)
 #
 # Here are three layers in a row. `middle` was trained before, and its gradients are cleared. It should stay as it is, in this step and in all that follow.
-# `first` and `last` should learn. Write `backward_frozen`.
+# `first` and `last` should learn: what backward brings is added to the gradients that they have. Write `backward_frozen`.
 
 
 # %%
@@ -749,7 +749,7 @@ def flags(backward_frozen):
     return {name: p.requires_grad for name, p in asked.items()} | {"training": middle.training}
 
 
-@probe(points=1.5, hidden=True, rtol=1e-3)
+@probe(points=1, hidden=True, rtol=1e-3)
 def trained_on(backward_frozen):
     "Two steps of an optimizer that was given all parameters, and a third one of a plain pass through the layers"
     three = layers(2, 2, 3, 1)
@@ -768,11 +768,32 @@ def trained_on(backward_frozen):
     return [*(p.detach() for p in parameters), as_they_were()]
 
 
+@probe(points=0.5, hidden=True, rtol=1e-3)
+def added_up(backward_frozen):
+    "Called twice, with nothing cleared in between: what first and last have then"
+    first, middle, last = layers(1, 2, 2, 1)
+    for x in (0.5, -1.0):
+        backward_frozen(first, middle, last, torch.tensor([[x]]))
+    return [first.weight.grad, last.weight.grad]
+
+
 @look("No backward runs: the gradients come from formulas.")
 def by_a_formula(backward_frozen):
     with lab.record() as trace:
         backward_frozen(*layers(2, 2, 3, 1), rows(2))
     return not any(event["k"] == "done" for event in trace.events)
+
+
+@wrong(
+    "",
+    "What first and last had before is gone. A backward adds; when to clear is for the caller to say.",
+    score=2.5,
+)
+def backward_frozen(first, middle, last, x):
+    for layer in (first, middle, last):
+        layer.zero_grad()
+    middle.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
 @wrong("M16", "The way back through middle is cut: first gets nothing either. Leave out the layer's own parameters only.")  # fmt: skip
@@ -793,6 +814,7 @@ def backward_frozen(first, middle, last, x):
 @wrong(
     "M16",
     "middle is in evaluation mode now, which switches dropout and batch norm, not gradients: its parameters go on learning.",
+    score=0.5,
 )
 def backward_frozen(first, middle, last, x):
     middle.eval()
@@ -801,7 +823,7 @@ def backward_frozen(first, middle, last, x):
 
 @wrong("",
     "The parameters of middle still get gradients: nothing has frozen them. The flag sits on each parameter, "
-    "not on the layer; middle.requires_grad_(False) sets it on all of them.")  # fmt: skip
+    "not on the layer; middle.requires_grad_(False) sets it on all of them.", score=0.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     middle.requires_grad = False
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
@@ -820,21 +842,21 @@ def backward_frozen(first, middle, last, x):
 @wrong(
     "",
     "middle has got gradients, and requires none afterwards: its flag was changed after the backward pass. Change it before.",
-    score=0.5,
+    score=1,
 )
 def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
     middle.requires_grad_(False)
 
 
-@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.")
+@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.", score=0.5)
 def backward_frozen(first, middle, last, x):
     middle.weight.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
 @wrong("", "The weights of middle still require a gradient afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
-    "this step only.", score=1)  # fmt: skip
+    "this step only.", score=1.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
     for p in middle.parameters():
@@ -842,7 +864,7 @@ def backward_frozen(first, middle, last, x):
 
 
 @wrong("", "The weights of middle still require a gradient afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
-    "this step only.", score=1)  # fmt: skip
+    "this step only.", score=1.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
@@ -863,7 +885,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "The task asks for the sum; a mean divides every gradient by the number of rows.", score=0.5)
+@wrong("", "The task asks for the sum; a mean divides every gradient by the number of rows.", score=1)
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).mean().backward()

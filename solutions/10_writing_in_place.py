@@ -157,6 +157,12 @@ def past_the_counter(x=4, n=10, k=5):
                 score=1.5,
             ),
             wrong_answer(
+                [k, "error", "error", 2 * x],
+                "M23",
+                "An ordinary write would be an error in 2 and 3. x.data has a counter of its own, so nobody sees this one.",
+                score=1,
+            ),
+            wrong_answer(
                 ["error", "error", "error", "error"],
                 "M23",
                 "x.data has a counter of its own, so nobody sees the write: there is no error, only a wrong number.",
@@ -246,7 +252,12 @@ def behind_a_layer(softmax):
     x = torch.tensor([8.0, 7.0, -3.0, 0.0], requires_grad=True)
     s = softmax(x * 1)
     (s[0] * 2 - s[3]).backward()
-    return [w.grad, s.detach(), x.grad]
+    found = [w.grad, s.detach(), x.grad]
+    same = torch.zeros(2)
+    for number in (1.0, 3.0):
+        same.copy_(torch.tensor([0.0, number]))
+        found.append(softmax(same))
+    return found
 
 
 @probe(points=0.5, hidden=True, rtol=1e-9)
@@ -470,16 +481,23 @@ def after(learn, w, v, lr, turns=1):
     return [w.item(), v.item(), w.grad, v.grad]
 
 
-@probe(points=1, rtol=1e-4)
+@probe(points=0.75, rtol=1e-4)
 def one_step(learn):
-    "w = 1.5, v = 5, lr = 0.01: w, v, w.grad and v.grad afterwards"
-    return after(learn, 1.5, 5.0, 0.01)
+    "w = 1.5, v = 5, lr = 0.01: w and v afterwards"
+    return after(learn, 1.5, 5.0, 0.01)[:2]
+
+
+@probe(points=0.25)
+def cleared(learn):
+    "w = 1.5, v = 5, lr = 0.01: whether w has moved, and w.grad and v.grad afterwards"
+    w, _, *gradients = after(learn, 1.5, 5.0, 0.01)
+    return [w != 1.5, *gradients]
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def three_steps(learn):
     "Several turns"
-    return after(learn, 1.0, -2.0, 0.02, turns=3)
+    return after(learn, 1.0, -2.0, 0.02, turns=3)[:2]
 
 
 @probe(points=0.5, hidden=True)
@@ -512,7 +530,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M30", "Computed anew after the step, the second loss is taken at the moved parameters. Take both gradients at the old values.", score=0.5)  # fmt: skip
+@wrong("M30", "Computed anew after the step, the second loss is taken at the moved parameters. Take both gradients at the old values.", score=0.75)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     ((w * v - 3) ** 2).backward()
@@ -523,7 +541,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M30", "The second loss is computed at the moved parameters, and the first gradient is still in .grad: it moves them twice.", score=0.5)  # fmt: skip
+@wrong("M30", "The second loss is computed at the moved parameters, and the first gradient is still in .grad: it moves them twice.", score=0.75)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     ((w * v - 3) ** 2).backward()
@@ -541,7 +559,7 @@ def learn(w, v, lr):
     v = v - lr * v.grad
 
 
-@wrong("M16", "The second loss sends nothing to v, and to w only half: the product in it has no history.", score=0.5)  # fmt: skip
+@wrong("M16", "The second loss sends nothing to v, and to w only half: the product in it has no history.", score=0.75)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -550,7 +568,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M23", "Nothing has noticed the first step: the second backward silently uses the moved values. Step once, after both.", score=0.5)  # fmt: skip
+@wrong("M23", "Nothing has noticed the first step: the second backward silently uses the moved values. Step once, after both.", score=0.75)  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     first, second = (h - 3) ** 2, h * w
@@ -564,7 +582,7 @@ def learn(w, v, lr):
         p.grad = None
 
 
-@wrong("M10", "The step follows the second loss alone. Call backward on both, and clear nothing between the two calls: here you want them to add up.", score=0.5)  # fmt: skip
+@wrong("M10", "The step follows the second loss alone. Call backward on both, and clear nothing between the two calls: here you want them to add up.", score=0.75)  # fmt: skip
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -577,7 +595,7 @@ def learn(w, v, lr):
 
 
 @wrong(
-    "", "The parameters move twice as far as one step with the sum of both gradients takes them.", score=0.5
+    "", "The parameters move twice as far as one step with the sum of both gradients takes them.", score=0.75
 )
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
@@ -590,7 +608,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M10", "The gradients stay, and the next turn adds to them. Clear them after the step.", score=0.5)
+@wrong("M10", "The gradients stay, and the next turn adds to them. Clear them after the step.", score=1.25)
 def learn(w, v, lr):
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
@@ -611,7 +629,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=0.5)  # fmt: skip
+@wrong("M11", "The gradients are zero now. The task says None, which means that there is no gradient.", score=1.75)  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     ((h - 3) ** 2 + h * w).backward()
@@ -624,7 +642,7 @@ def learn(w, v, lr):
 @wrong(
     "",
     "The step is half of what it should be. The gradients of the two losses add up; nobody asks for their mean.",
-    score=0.5,
+    score=0.75,
 )
 def learn(w, v, lr):
     o = torch.optim.SGD([w, v], lr=lr)
@@ -637,7 +655,7 @@ def learn(w, v, lr):
 @wrong(
     "M30",
     "When the gradient of v is taken, w has moved already. Take both gradients at the old values.",
-    score=0.5,
+    score=0.75,
 )
 def learn(w, v, lr):
     for p in (w, v):
@@ -649,7 +667,7 @@ def learn(w, v, lr):
     w.grad = v.grad = None
 
 
-@wrong("", "v has not moved. The step is for both parameters.")
+@wrong("", "v has not moved. The step is for both parameters.", score=0.25)
 def learn(w, v, lr):
     h = w * v
     ((h - 3) ** 2 + h * w).backward()

@@ -204,30 +204,38 @@ def one_part(train, rows):
     return [w.detach(), b.detach(), w.is_leaf, w.requires_grad]
 
 
-@probe(points=1, cases=[(1, 1), (2, 1), (4, 1)])
+@probe(points=0.5, cases=[(1, 1), (2, 1), (4, 1)])
 def two_parts(train, first, second):
-    "One step in two parts, rows in them: {0} and {1}; the loss, w and b"
+    "One step in two parts, rows in them: {0} and {1}; w and b"
     w, b = leaves()
-    losses = train([[data(first, 1), data(second, 2)]], w, b, 0.1)
-    return [losses, w.detach(), b.detach()]
+    train([[data(first, 1), data(second, 2)]], w, b, 0.1)
+    return [w.detach(), b.detach()]
 
 
-@probe(points=1, cases=[(1,), (3,)])
+@probe(points=0.5, cases=[(1,), (3,)])
 def two_steps(train, rows):
-    "Two steps of one part each, rows in it: {0}, and a w.grad left over from before; the losses, w and b"
+    "Two steps of one part each, rows in it: {0}, and a w.grad left over from before; w and b"
     w, b = leaves()
     w.grad = torch.tensor([9.0, 9.0], dtype=torch.float64)
-    losses = train([[data(rows, 3)], [data(rows, 4)]], w, b, 0.2)
-    return [losses, w.detach(), b.detach()]
+    train([[data(rows, 3)], [data(rows, 4)]], w, b, 0.2)
+    return [w.detach(), b.detach()]
+
+
+@probe(points=1, cases=[(1, 1), (2, 1), (4, 1)])
+def the_loss(train, first, second):
+    "One step in two parts, rows in them: {0} and {1}; the loss, and whether b has moved"
+    w, b = leaves()
+    return [train([[data(first, 1), data(second, 2)]], w, b, 0.1), b.item() != 0.5]
 
 
 @probe(points=1, hidden=True, rtol=1e-9)
 def equal_parts(train):
-    "A step in three equal parts is the step of the whole batch"
+    "A step in three equal parts is the step of the whole batch; and the loss is not rounded"
     x, y = data(6, 5)
     w, b = leaves()
-    losses = train([[(x[i : i + 2], y[i : i + 2]) for i in (0, 2, 4)]], w, b, 0.3)
-    return [losses, w.detach(), b.detach()]
+    w.data.div_(7)
+    (loss,) = train([[(x[i : i + 2], y[i : i + 2]) for i in (0, 2, 4)]], w, b, 0.3)
+    return [w.detach(), b.detach(), 1e-6 < float(loss) * 1e4 % 1 < 1 - 1e-6]
 
 
 @probe(points=1, hidden=True)
@@ -245,7 +253,9 @@ def floats_come_back(train):
     ]
     w, b = leaves()
     train(steps, w, b, 0.05)
-    found += [b.detach(), unhooked(w, b)]
+    found += [b.item(), unhooked(w, b)]
+    train(steps, w, b, 0.05)
+    found.append(b.detach())
     w, b = leaves()
     x, _ = data(2, 6)
     return [*found, train([[(x, (x @ w + b).detach())]], w, b, 0.05), w.detach(), b.detach()]
@@ -311,7 +321,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M19",
     "The mean of each part, added up, is not the mean over all rows: every row counts 1 / rows of the whole step.",
-    score=2,
+    score=1.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -332,7 +342,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M19",
     "Dividing each part's mean by the number of parts is right for parts of equal size only: a row of a small part counts too much.",
-    score=3,
+    score=2.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -353,7 +363,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M19",
     "Not every part has as many rows as the first. Count the rows of all parts of the step.",
-    score=3,
+    score=2.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -376,7 +386,7 @@ def train(steps, w, b, lr):
     "M14",
     "Backward from the running total goes through the earlier parts again, so their gradients are added twice. "
     "Call backward on each part's own loss.",
-    score=2,
+    score=2.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -414,7 +424,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M10",
     "From the second step on, the gradients of the steps before count as well. Clear at the beginning of each step.",
-    score=3,
+    score=3.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -438,7 +448,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M10",
     "From the second step on, the gradients of the steps before count as well. Clear at the beginning of each step.",
-    score=3,
+    score=3.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -460,7 +470,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M10",
     "Only the last part of a step counts: what the earlier ones have gathered is thrown away. Clear once in each step, and let its parts add up.",
-    score=2,
+    score=2.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -481,7 +491,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M10",
     "Only the last part of a step counts: what the earlier ones have gathered is thrown away. Clear once in each step, and let its parts add up.",
-    score=2,
+    score=2.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -585,7 +595,7 @@ def train(steps, w, b, lr):
 @wrong(
     "",
     "The update is right, but the loss of a step is the sum over its parts, not that of the last part.",
-    score=3,
+    score=4,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -607,7 +617,7 @@ def train(steps, w, b, lr):
 @wrong(
     "",
     "You update after every part, so that the next part meets other weights. One update for each step, after all its parts.",
-    score=2,
+    score=1.5,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -717,7 +727,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M19",
     "The update is right, but the loss of a step is divided by the rows already; now you divide it by the number of parts as well.",
-    score=3,
+    score=4,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -738,7 +748,7 @@ def train(steps, w, b, lr):
 
 @wrong(
     "",
-    "Right in 32 bits, but w and b have 64: half of the digits are lost. Compute with tensors of their own dtype.",
+    "Right to some digits, but w and b have 64 bits, and about sixteen. Compute with tensors of their own dtype, and round nothing.",
     score=4,
 )
 def train(steps, w, b, lr):
@@ -761,7 +771,7 @@ def train(steps, w, b, lr):
 @wrong(
     "",
     "The steps are right, but each loss is that of the moved weights. Take it where the gradient is taken, before the update.",
-    score=2,
+    score=4,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -780,7 +790,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M19",
     "The update is right, but the losses are sums over the rows of a step. The mean is that divided by how many rows there are.",
-    score=2,
+    score=4,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -799,7 +809,7 @@ def train(steps, w, b, lr):
     return losses
 
 
-@wrong("M10", "In the second step b still has the gradient of the first. Clear both in each step.", score=3)
+@wrong("M10", "In the second step b still has the gradient of the first. Clear both in each step.", score=3.5)
 def train(steps, w, b, lr):
     losses = []
     w.grad = b.grad = None
@@ -818,7 +828,11 @@ def train(steps, w, b, lr):
     return losses
 
 
-@wrong("M17", "w does not move. That takes a guess whose history leads to it, and an update of w itself.")
+@wrong(
+    "M17",
+    "w does not move. That takes a guess whose history leads to it, and an update of w itself.",
+    score=1,
+)
 def train(steps, w, b, lr):
     losses = []
     for parts in steps:
@@ -840,6 +854,7 @@ def train(steps, w, b, lr):
 @wrong(
     "M19",
     "The gradients are means over the rows already, and you divide once more by their number, in the update.",
+    score=1,
 )
 def train(steps, w, b, lr):
     losses = []
@@ -1233,6 +1248,7 @@ def at_the_edges(Value):
         3 - h * (x - x),
         zero * other + x * zero + zero**2 + zero**1 + x**0,
         (x - 5) ** 3,
+        (x - 4) ** 2,
     ):
         loss.backward()
     return [alone, x.grad, far.grad, other.grad, unused.grad, zero.grad]
@@ -1397,6 +1413,17 @@ class LastMessage:
 says = "Where messages meet, the last one replaces the others. Add them."
 wrong("M07", says, score=1)(type("Value", (LastMessage, Record), {}))
 wrong("M07", says, score=1)(type("Value", (LastMessage, Direct), {}))
+
+
+class PositiveBase:
+    def __pow__(self, k):
+        return type(self)(self.data**k, (self,), (k * abs(self.data) ** (k - 1),))
+
+
+says = (
+    "Right as long as x is above 0. Below it the slope of x ** 2 is negative: take x as it is, with its sign."
+)
+wrong("", says, score=4.5)(type("Value", (PositiveBase, Record), {}))
 
 
 class SumsAddTo:
@@ -1648,7 +1675,7 @@ class Value(Record):
 @wrong(
     "",
     "An operation changed the Value that it was given: x + 5 makes a new one, and x stays what it was.",
-    score=3,
+    score=2.5,
 )
 class Value(Record):
     def __add__(self, other):
@@ -2337,6 +2364,12 @@ def last_gradients(a=2, n=5, p=2, q=7, r=3, z=1, w=4):
                 but(4, "nan"),
                 "M25",
                 f"At its kink abs has a gradient by convention: 0. The other path brings {r}.",
+                score=1.67,
+            ),
+            wrong_answer(
+                but(4, "error"),
+                "M25",
+                f"No rule looks at the curve, so there is no error: abs sends 0 at its kink. The other path brings {r}.",
                 score=1.67,
             ),
             wrong_answer(

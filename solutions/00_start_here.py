@@ -91,6 +91,7 @@ item(
         wrong_answer(38, "", "Only x is squared, not 3 * x: Python takes the power before the product."),
         wrong_answer(12, "", "That is 3 * x**2. The line goes on: minus x."),
         wrong_answer(34, "", "Only x is squared, not 3 * x; and minus minus two is plus two."),
+        wrong_answer(-14, "", "The square of -2 is +4; and minus minus two is plus two."),
     ],
 )
 

@@ -203,7 +203,17 @@ def x_is_left_alone(central_difference):
     second = central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5)
     central_difference(lambda v: v[0] + v[1], y, 0.1)
     third = central_difference(lambda v: v[0] - v[1], x, 0.5)
-    return {"first": first, "second": second, "third": third, "x": x, "to the last digit": y == [0.3, 1.1]}
+    found = {
+        "first": first,
+        "second": second,
+        "third": third,
+        "x": list(x),
+        "to the last digit": y == [0.3, 1.1],
+    }
+    f = lambda v: v[0] ** 2 - v[1]
+    for x[0] in (2.0, -0.5):
+        found["another number in the same list"] = central_difference(f, x, 0.25)
+    return found
 
 
 @wrong("", "You measured to one side only. A central difference looks to both sides of x: f(x + h) - f(x - h).")  # fmt: skip

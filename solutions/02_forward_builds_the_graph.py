@@ -86,6 +86,11 @@ item(
             "",
             "e = c + b has an operand with a history, c. One is enough for it to be recorded.",
         ),
+        wrong_answer(
+            [True, True, True, True, True],
+            "",
+            "Not every tensor has a history: a was made by you, no operand of b requires a gradient, and d is made while recording is off.",
+        ),
     ],
 )
 
@@ -294,7 +299,8 @@ def other_leaves(build):
         found += [graph_of(y, leaves), y.detach(), [t.grad for t in leaves.values()], torch.is_grad_enabled()]
         y.backward(torch.tensor([3.0, math.inf], dtype=bits))
         found += [[t.grad for t in leaves.values()], as_they_were()]
-    return found
+    leaves["a"].data.add_(1)
+    return [*found, build(leaves["a"], leaves["b"]).detach()]
 
 
 @wrong(
@@ -802,12 +808,13 @@ def two_operands(record, x, y):
     cases=[("k",), ("j",), ("b",), ("hkj",), ("kkb",), ("kbk",), ("kkkk",), ("jkah",)],
 )
 def other_numbers_of_operands(record, which):
-    "Operands {0}, and a result of 0, twice: each call makes a node of its own, and no operand changes"
+    "Operands {0}, and a result of 0, twice: each call makes a Value and a node of its own, and no operand changes"
     known = values(record)
     operands = [known[name] for name in which]
     first = record("Sum", tuple(operands), 0.0)
-    second, again = (record("Other", operands, -1.5) for _ in range(2))
-    own = first.grad_fn is None or len({id(y.grad_fn) for y in (first, second, again)}) == 3
+    second, again = (record("Other", operands, -1.2e-5) for _ in range(2))
+    made = [first, second, again] if first.grad_fn is None else [y.grad_fn for y in (first, second, again)]
+    own = len({id(one) for one in made}) == 3
     onward = record("Next", [second, first], 1.0)
     ends = (
         []
@@ -992,10 +999,31 @@ def record(name, operands, data):
     return result
 
 
-@wrong("", "Only the first operand decides whether there is a node. Ask all of them.")
+@wrong(
+    "",
+    "Where a constant is the first operand, nothing is recorded. The operands after it may want a gradient: ask all of them.",
+)
 def record(name, operands, data):
     edges = [x.grad_fn or x.accumulator for x in operands]
     return Value(data, grad_fn=Node(name, edges)) if edges[0] else Value(data)
+
+
+@wrong("", "The new Value holds `data` rounded. Hand it on as it is.", score=0.5)
+def record(name, operands, data):
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    return Value(round(data, 4), grad_fn=Node(name, edges) if any(edges) else None)
+
+
+@wrong(
+    "",
+    "Two constants with the same number are one and the same Value. Each call makes a new one, whatever its number is.",
+    score=0.5,
+)
+def record(name, operands, data, constants={}):  # noqa: B006 (it is the mistake)
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    if not any(edges):
+        return constants.setdefault(data, Value(data))
+    return Value(data, grad_fn=Node(name, edges))
 
 
 @wrong("", "Your function hands nothing back: `return` the new Value.")

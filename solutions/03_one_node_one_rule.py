@@ -238,7 +238,12 @@ item(
         "a / b: 1 / b and -a / b**2. sigmoid with result y: y * (1 - y). leaky: 1 or 0.1.",
         "g multiplies every one of them, also in the branch where leaky has the slope 0.1.",
     ],
-    equivalent={"11: -a -> a": "sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both"},
+    equivalent={
+        "11: -a -> a": "sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both",
+        "1: the first answer for these objects, in all calls": "a number does not change",
+        "8: the first answer for these objects, in all calls": "a number does not change",
+        "16: the first answer for these objects, in all calls": "a number does not change",
+    },
 )
 
 
@@ -264,7 +269,7 @@ def leaky(rules):
 def against_autograd(rules):
     "Other numbers"
     divide, smooth, piece = rules
-    return [
+    found = [
         [list(divide(g, a, b)), smooth(g, a), piece(g, a)]
         for g, a, b in [
             (-1.5, 0.75, -2.5),
@@ -272,8 +277,10 @@ def against_autograd(rules):
             (0.0, 3.0, 7.0),
             (2.0, 1e-9, 1e3),
             (-40.0, -6.0, 0.01),
+            (1.7e-3, -0.3, 11.0),
         ]
     ]
+    return [*found, list(divide(4.0, 0.0, -3.0))]
 
 
 @look("A rule asks the lab's autograd for the derivative, instead of knowing it.")
@@ -412,6 +419,13 @@ wrong(
     "Right as long as the message is above 0. Which slope counts depends on a alone, not on which of two messages is greater.",
     score=3,
 )(_rules(piece=lambda g, a: max(g, 0.1 * g) if a > 0 else min(g, 0.1 * g)))
+
+
+wrong(
+    "",
+    "Right as long as a is not 0. Where it is, b gets 0: a is a number like all others, and a factor of what b gets.",
+    score=3,
+)(_rules(divide=lambda g, a, b: (g / b, -g * (a or 1.0) / b**2)))
 
 
 right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))
@@ -605,11 +619,11 @@ def again_and_far(count, end, double, single):
     if end == "s":  # to nodes that a longer way leads to as well
         top = Node("short cuts", [top, known["p"], known["m"]])
     before = [vars(one) | {"edges": list(one.edges)} for one in known.values()]
-    found = []
+    given, found = [], []
     for _ in range(2):
-        got = count(top) if single else soon(count, top)
-        found.append(dict(got))
-        got.update(dict.fromkeys(got, 0))  # as a pass leaves it
+        given.append(count(top) if single else soon(count, top))
+        found.append(dict(given[-1]))
+        given[-1].update(dict.fromkeys(given[-1], 0))  # as a pass leaves it
     first, second = found
     numbers = sorted(first.values())
     few = {name: first[one] for name, one in known.items() if one in first}
@@ -619,6 +633,7 @@ def again_and_far(count, end, double, single):
         numbers[0],
         numbers[-1],
         first == second,
+        given[0] is not given[1],
         [vars(one) for one in known.values()] == before,
     ]
 
@@ -834,6 +849,24 @@ def count(root):
                 deps[e] = 0
                 stack.append(e)
             deps[e] += 1
+    return deps
+
+
+@wrong(
+    "",
+    "All calls give one and the same dict, so that a second call changes what the first one gave. Make a new one in each call.",
+    score=0.5,
+)
+def count(root, deps={}):  # noqa: B006 (it is the mistake)
+    deps.clear()
+    deps[root], stack = 1, [root]
+    while stack:
+        for node in stack.pop().edges:
+            if node is not None:
+                if node not in deps:
+                    deps[node] = 0
+                    stack.append(node)
+                deps[node] += 1
     return deps
 
 

@@ -284,7 +284,7 @@ def the_same_parameter(learn):
     found = [w.is_leaf, w.requires_grad, w.item(), values[-1], torch.is_grad_enabled(), unhooked(w)]
     there = learn(torch.tensor(3.0, requires_grad=True), 2, 0.25)
     below = learn(torch.tensor(-0.712399, requires_grad=True), 3, 0.05)
-    return [*found, learn(w, 0, 0.3), learn(w, 2, 0.6), w.item(), there, below]
+    return [*found, learn(w, 0, 0.3), *(learn(w, 2, 0.6) for _ in range(2)), w.item(), there, below]
 
 
 @wrong(
@@ -799,8 +799,12 @@ def other_messages(deliver, messages, deps):
     sent_later = np.array([10.0, 20.0]), np.array([100.0, 200.0])
     for node, message in ((n, g), (m, g), *zip((n, m), sent_later)):
         deliver(node, message, left, held, order)
+    last = Node("Last", [None])
+    left[last] = 3
+    for _ in range(3):  # the same message along three edges
+        deliver(last, g, left, held, order)
     stay = [one.tolist() for one in (g, *sent_later)]
-    return [found, held[n].tolist(), held[m].tolist(), stay, [one is n for one in order]]
+    return [found, *(held[one].tolist() for one in (n, m, last)), stay, [one is n for one in order]]
 
 
 @look("The lab's own engine delivers, instead of the function.")

@@ -279,12 +279,13 @@ def nothing_is_dragged_along(train):
     xs = [0.4, -0.3]
     found = [grows, grads, train(w, xs), len(xs), train(w, []), w.is_leaf, w.requires_grad]
     other = torch.tensor(0.0, requires_grad=True)
-    return [
-        *found,
+    found += [
         *(train(other, xs) for xs in ([0.0, 0.5, 0.0], [0.2] * 6)),
         train(w, [100.0]),
         as_it_was(),
     ]
+    w.data.mul_(0.5)
+    return [*found, train(w, xs)]
 
 
 @wrong("M14",
@@ -1145,7 +1146,7 @@ def backward(root):
 
 @wrong(
     "",
-    "The second pass does nothing: the numbers that the first one has counted down are still in use. Count anew in each pass.",
+    "The second pass does nothing: what the first one has kept is still in use. Count and run anew in each pass.",
     score=1,
 )
 def backward(root, known={}):  # noqa: B006 (it is the mistake)

@@ -77,6 +77,12 @@ item(
             score=1.5,
         ),
         wrong_answer(
+            [[3, 2], [2], [6, 2], [6, 2]],
+            "M18",
+            "s was stretched to two columns. On the way back they are summed, and s.grad has the shape of s.",
+            score=1.5,
+        ),
+        wrong_answer(
             [[3, 2], 2, [6, 1], [6, 2]],
             "",
             "Python reads (2) as the number 2. A shape with one number is a tuple too, and needs the comma: (2,).",
@@ -268,13 +274,16 @@ def against_autograd(unbroadcast):
     ]:
         whole = np.broadcast_shapes(left, right)
         g = torch.tensor(np.random.default_rng(8 + len(found)).integers(1, 50, whole) + 0.1)
+        g = g / 7000 if len(found) == 10 else g  # as small as a mean makes them
         as_it_was = untouched(g)
         found.extend([unbroadcast(g, left), unbroadcast(g, right)])
         stays.append(as_it_was())
     spread = torch.tensor([[[1.5, 2.0]], [[3.0, 5.0]]]).expand(2, 3, 2)
     found += [unbroadcast(g, shape) for g in (spread, spread.transpose(0, 1)) for shape in ((2,), (1, 2))]
     g = torch.arange(6.0).reshape(2, 3)
-    return [*found, all(stays), dtype_of(unbroadcast(g, (3,))), dtype_of(unbroadcast(g, (2, 1)))]
+    found += [all(stays), dtype_of(unbroadcast(g, (3,))), dtype_of(unbroadcast(g, (2, 1)))]
+    g += 1
+    return [*found, unbroadcast(g, (3,))]
 
 
 @look("The sums are left to the lab's autograd, whose work the function should do.")
@@ -534,6 +543,16 @@ def unbroadcast(g, shape):
     return torch.tensor(a.sum(axes).reshape(tuple(shape)).tolist())
 
 
+@wrong("", "The numbers are rounded. Hand them on as they are.", score=3)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.sum(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            g = g.sum(dim, keepdim=True)
+    return torch.round(g * 10000) / 10000
+
+
 @right
 def unbroadcast(g, shape):
     lead = g.dim() - len(shape)
@@ -732,9 +751,11 @@ def all_at_once_and_old_gradients(batch_gradient, size):
     w.grad = torch.tensor([100.0, 200.0], dtype=torch.float64)
     as_they_were = untouched(w, x, y)
     found = [batch_gradient(w, x, y, size), as_they_were()]
-    _, x, y = problem(4)
+    x, y = (t / 128 for t in problem(4)[1:])  # as small as a mean makes them
     v = torch.tensor([0.25, 2.0], dtype=torch.float64, requires_grad=True)
-    return [*found, batch_gradient(v, x, y, 2).clone(), batch_gradient(v, x, (x @ v).detach(), 2)]
+    found += [one.clone() for one in (batch_gradient(v, x, y, 2), batch_gradient(v, x, (x @ v).detach(), 2))]
+    v.data.add_(1)
+    return [*found, batch_gradient(v, x, y, 2)]
 
 
 @look("No backward runs: the gradient comes from a formula.")
@@ -947,7 +968,10 @@ def batch_gradient(w, x, y, size):
     return gradient
 
 
-@wrong("M19", "Divide by the number of rows, not by how many numbers are in all of x.")
+@wrong(
+    "M19",
+    "Your gradient is half of what it should be. The mean is one over rows, not over all numbers in x; and the slope of a square has the factor 2.",
+)
 def batch_gradient(w, x, y, size):
     w.grad = None
     for start in range(0, len(x), size):
@@ -967,6 +991,15 @@ def batch_gradient(w, x, y, size):
         rows, targets = x[start : start + size], y[start : start + size]
         (((rows @ w - targets) ** 2).sum() / len(x)).backward()
     return w.grad
+
+
+@wrong("", "The numbers are rounded. Hand them on as they are.", score=2.5)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        (((rows @ w - targets) ** 2).sum() / len(x)).backward()
+    return torch.round(w.grad * 10000) / 10000
 
 
 @right

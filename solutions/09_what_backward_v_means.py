@@ -86,6 +86,18 @@ item(
             "In the third, x has three numbers, but the output of sum is one.",
             score=1.5,
         ),
+        wrong_answer(
+            [[3], [3], [3], [3, 2]],
+            "M20",
+            "These are shapes of inputs. v weighs the outputs: it has the output's shape, and what comes back has the input's.",
+            score=0.5,
+        ),
+        wrong_answer(
+            [[4, 3], [3], [], [5, 2]],
+            "M20",
+            "In the first, that is the shape of M, which is the Jacobian. v has one number for each of the four outputs.",
+            score=1.5,
+        ),
     ],
 )
 
@@ -216,6 +228,12 @@ item(
             score=1.33,
         ),
         wrong_answer(
+            [300, 300, 2, 2, "backward", "forward"],
+            "M20",
+            "Backward mode needs a pass for each output, not for each input: 4 for f, and 700 for g.",
+            score=1.33,
+        ),
+        wrong_answer(
             [4, 300, 700, 2, "backward", "backward"],
             "M21",
             "Your counts are right. Two passes are fewer than 700, so for g forward mode is better.",
@@ -289,9 +307,12 @@ def three_shapes(matmul_rule, n, k, m):
 def square(matmul_rule):
     "Square matrices of 64 bits, where every product fits, and then others of the same shape; whether they stay as they are; and the dtypes in 32 bits"
     first, other = ([t + 0.1 for t in numbers(seed, (3, 3), (3, 3), (3, 3))] for seed in (2, 5))
+    other[0] = other[0] / 7e5  # as small as a mean makes it
     as_they_were = untouched(*first, *other)
     found = [*map(torch.as_tensor, (*matmul_rule(*first), *matmul_rule(*other))), as_they_were()]
-    return [*found, *map(dtype_of, matmul_rule(*(t.float() for t in first)))]
+    found += map(dtype_of, matmul_rule(*(t.float() for t in first)))
+    first[0].mul_(3)
+    return [*found, *map(torch.as_tensor, matmul_rule(*first))]
 
 
 @probe(points=1, hidden=True, cases=[(1, 5, 2), (4, 1, 3), (3, 2, 1)])
@@ -445,6 +466,23 @@ def matmul_rule(G, X, W):
     return X.grad, W.grad
 
 
+@wrong(
+    "M24",
+    "G, X or W does not stay as it is: it is written to, or its flag is switched, even if that is undone. X and W belong to the "
+    "caller, and G may be on its way to another operand as well: make new tensors.",
+    score=2,
+)
+def matmul_rule(G, X, W):
+    W.t_()
+    X.t_()
+    return G @ W, X @ G
+
+
+@wrong("", "The numbers are rounded. Hand them on as they are.", score=2)
+def matmul_rule(G, X, W):
+    return tuple(torch.round(one * 10000) / 10000 for one in (G @ W.T, X.T @ G))
+
+
 @right
 def matmul_rule(G, X, W):
     return torch.einsum("nm,km->nk", G, W), torch.einsum("nk,nm->km", X, G)
@@ -580,7 +618,8 @@ def an_old_gradient(jacobian):
         return torch.stack([x[0] * x[1], x[0] ** 2 * 3])
 
     found = [jacobian(f, x), jacobian(f, other), as_they_were()]
-    return [*found, dtype_of(found[0])]
+    x.data.mul_(2)
+    return [*found, dtype_of(found[0]), jacobian(f, x)]
 
 
 @shared
@@ -974,6 +1013,8 @@ item(
         "18: passed over where node is negative": "the nodes' numbers begin with 0",
         "19: passed over where _ is negative": "the nodes' numbers begin with 0",
         "19: passed over where operand is negative": "the nodes' numbers begin with 0",
+        "10: len(brought) to four digits": "a count is a whole number",
+        "22: touched to four digits": "a count is a whole number",
     },
 )
 
@@ -1028,6 +1069,9 @@ def larger_ones(answers):
     a = torch.tensor(2.0, requires_grad=True)
     graph = lab.graph(torch.addcmul(a * 3, a * a, a))
     leaf = next(n for n, kind in graph.nodes(data="kind") if kind == "leaf")
+    found += [answer(graph, len(graph) - 1, leaf) for answer in answers]
+    for edge in graph.edges:
+        graph.edges[edge]["derivative"] *= 2
     found += [answer(graph, len(graph) - 1, leaf) for answer in answers]
     squared = torch.tensor(1.0, requires_grad=True)
     for _ in range(40):
@@ -1128,8 +1172,8 @@ wrong("M04", "A path is a list of edges, not of nodes: between the same two node
       "a - a * 1. Take each edge with its key, from all_simple_edge_paths.", score=1)(_two(paths=_by_nodes))  # fmt: skip
 wrong("M04", "You have one edge between two nodes. In a + a there are two edges from y to a, and each is a way of its own.", score=1)(
     _two(paths=_simple))  # fmt: skip
-wrong("M06", "You go through the nodes by their numbers, or in the order in which the graph has them: operands first. A node may send "
-      "only when everything has reached it: networkx.topological_sort.", score=1)(
+wrong("M06", "You go through the nodes in the wrong direction, operands first. A node may send only when everything has reached it: "
+      "networkx.topological_sort.", score=1)(
     _two(edges=lambda g, r, x: _sent(g, r, x, g)))  # fmt: skip
 wrong("M06", "In breadth-first order a node sends when the first path has reached it, and what comes later is lost. It must wait for all: "
       "networkx.topological_sort.", score=1)(_two(edges=lambda g, r, x: _sent(g, r, x, _breadth(g, r))))  # fmt: skip

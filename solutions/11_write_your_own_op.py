@@ -77,6 +77,24 @@ item(
             score=1.6,
         ),
         wrong_answer(
+            [1, 2, "nan", 0, "inf"],
+            "M25",
+            "At a tie maximum does not take the first: it sends half of the message to each side, half of 2 and half of 5.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1, 3.5, "inf", 0, "inf"],
+            "M25",
+            "In 3, sqrt sends inf, and x * x multiplies that by its slope, 0. inf times 0 is not a number.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1, 3.5, 1, 0, "inf"],
+            "M25",
+            "In 3 the formula equals abs(x), but no rule knows that. sqrt sends inf, and x * x multiplies that by its slope, 0.",
+            score=1.6,
+        ),
+        wrong_answer(
             [1, 3.5, 0, 0, "inf"],
             "M25",
             "In 3 the formula equals abs(x), but backward sees two nodes: inf out of sqrt, times 0 out of the square.",
@@ -524,7 +542,7 @@ class LogSumExp(torch.autograd.Function):
 
 @wrong(
     "",
-    "The greatest element may be below 0. You take out the greatest absolute value, and what is left is too small for exp.",
+    "The greatest element may be far below 0. Take out that one, whatever its sign: if it is another number, what is left may be too small for exp.",
     score=2,
 )
 class LogSumExp(torch.autograd.Function):
@@ -829,7 +847,7 @@ def three_rows_and_a_message(rule):
     "Several rows, another message, in 64 bits"
     rows = [[0.1, 0.2, 0.4, 0.3], [0.5, 0.1, 0.1, 0.3], [0.25, 0.25, 0.3, 0.2]]
     g, p = (torch.tensor(one, dtype=torch.float64) for one in (12345.678, rows))
-    return rule(g, p, torch.tensor([3, 2, 3]))
+    return [rule(message, p.clone(), torch.tensor([3, 2, 3])) for message in (g, g / 7e6)]
 
 
 @probe(points=1, hidden=True)
@@ -847,7 +865,9 @@ def the_saved_values_stay(rule):
     as_they_were = untouched(*given, tenth)
     twice = [rule(*given) for _ in range(2)]
     rule(tenth, given[1], 2 - given[2])
-    return [*found, *twice, as_they_were(), dtype_of(twice[0])]
+    found += [*twice, as_they_were(), dtype_of(twice[0])]
+    given[1].copy_(torch.tensor([[0.6, 0.1, 0.3], [0.2, 0.5, 0.3]]))
+    return [*found, rule(*given)]
 
 
 @look("The lab's autograd differentiates the loss, instead of the rule.")
@@ -1032,6 +1052,13 @@ def rule(g, p, target):
     return g * q / len(p)
 
 
+@wrong("", "The numbers are rounded. Hand them on as they are.", score=3)
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return torch.round(g * d / len(target) * 10000) / 10000
+
+
 @right
 def rule(g, p, target):
     hot = torch.nn.functional.one_hot(target, p.shape[1])
@@ -1187,8 +1214,10 @@ def only_zeros(entropy):
     as_it_was = untouched(p)
     y = entropy(p)
     y.backward()
-    exact = entropy(torch.tensor([0.1, 0.0, 0.7], dtype=torch.float64))
-    return [y.item(), p.grad, as_it_was(), exact.abs() * 1e4]
+    q = torch.tensor([0.1, 0.0, 0.7], dtype=torch.float64)
+    found = [y.item(), p.grad, as_it_was(), entropy(q).abs() * 1e4]
+    q.mul_(0.5)
+    return [*found, entropy(q).abs()]
 
 
 @wrong("M26", "The log of 0 is infinite, and so is its derivative. To replace its value afterwards does not replace that: 0 * inf is nan. Make the input of log safe.")  # fmt: skip

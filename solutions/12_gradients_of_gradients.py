@@ -256,12 +256,14 @@ def x_is_left_alone(hvp):
 @probe(points=1, hidden=True, rtol=1e-9)
 def a_matrix(hvp):
     "x of shape (2, 3), of 64 bits, that does not require a gradient, and stays like that, and others, with three dimensions, and with none; v stays as it is; and the dtype in 32 bits"
-    x = torch.tensor([[1.1, 2.0, 3.0], [0.5, -1.0, 4.0]], dtype=torch.float64)
+    x = torch.tensor([[1.1, 2.0, 3.0], [0.5, -1.0, 4.0]], dtype=torch.float64) / 7
     v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]], dtype=torch.float64)
     as_they_were = untouched(x, v)
     found = [hvp(cubic, x, v), x.requires_grad, hvp(lambda x: (x**2).sum() ** 2, x, v), v]
     found += [hvp(cubic, x.reshape(2, 1, 3), v.reshape(2, 1, 3)), hvp(cubic, x[0, 0], v[1, 0])]
-    return [*found, hvp(cubic, x * 2, v), as_they_were(), dtype_of(hvp(cubic, x.float(), v.float()))]
+    found += [hvp(cubic, x * 2, v), as_they_were(), dtype_of(hvp(cubic, x.float(), v.float()))]
+    x.mul_(3)
+    return [*found, hvp(cubic, x, v)]
 
 
 @look("It makes the whole Hessian, a pass for each of its rows, instead of two passes for the product.")
@@ -483,6 +485,13 @@ def hvp(f, x, v):
     return torch.autograd.grad((g * u).sum(), p)[0]
 
 
+@wrong("", "The numbers are rounded. Hand them on as they are.", score=2)
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.round(torch.autograd.grad((g * v).sum(), x)[0] * 10000) / 10000
+
+
 @right
 def hvp(f, x, v):
     z = torch.tensor(x.tolist(), dtype=x.dtype, requires_grad=True)
@@ -663,7 +672,9 @@ def weights_that_are_a_vector(penalized):
     same = all(y.item() == value for y, value in made)
     u, z = (t.detach().clone().requires_grad_() for t in (w, x))
     u.grad, z.grad = (torch.tensor(v, dtype=torch.float64) for v in ([7.0, 5.0], [3.0, 1.0]))
-    found.append(penalized(cubes, u, z, 2.0))
+    for _ in range(2):
+        found.append(penalized(cubes, u, z, 2.0))
+        u.data.mul_(0.5)
     return [*found, w.detach(), w.grad, x.grad, rows.grad, u.grad, z.grad, as_they_were() and same]
 
 

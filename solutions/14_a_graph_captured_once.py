@@ -354,10 +354,16 @@ def numbers_from_nowhere(share):
         ("where", 3),
         ("rand", 1),
     ]
+    growing, last, grown = [], ["b"], []
+    for name in "ab":
+        growing.append((name, "exp", ("x",)))
+        grown.append([list(part) for part in share(growing, last)])
     return (
         [list(share(steps, outputs)) for outputs in (["e", "b", "b"], ["f"])]
         + [list(share([("b", "ones", ())], ["b"]))]
+        + grown
         + [list(share([(name, "random_access", ("x", "y")) for name in "ab"], ["a", "b"]))]
+        + [list(share([(name, "exp", ("x",)) for name in ("rand", "rand2")], ["rand", "rand2"]))]
         + [list(share(random_graph(57, ["x", "y", "xx"], words, alike, 1), words[-9:]))]
     )
 
@@ -762,6 +768,24 @@ def share(steps, outputs):
             first[key] = name
             kept.append((name, op, operands))
     return kept, [name_of.get(o, o) for o in outputs]
+
+
+@wrong(
+    "",
+    "You look at the name of a step. What draws random numbers is the operation, whatever its step is called.",
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        first = None if op == "rand" or "rand" in name else seen.get((op, operands))
+        if first is None:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+        else:
+            instead[name] = first
+    return kept, [instead.get(one, one) for one in outputs]
 
 
 @right

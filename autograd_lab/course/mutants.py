@@ -7,9 +7,9 @@ Changed are, one at a time: operators, operands, comparisons and constants; the 
 function for one that is taken for it (sum and mean, max and min); one name for another of the same function; a length for the other
 dimension; an attribute for another, an argument too many; a statement left out, a condition that always or never holds, a loop that ends
 after its first or second turn, `+=` for `=`. What should live for one call lives for all: a value kept on the class instead of on `ctx`, a
-list or dict that is made once, the first call's argument, the answer to the first arguments of these shapes, the memory of a result. A program is right but for special
+list or dict that is made once, the first call's argument, the first answer to arguments of these shapes, or to these very objects, the memory of a result. A program is right but for special
 values: it passes over 0, over negative numbers, over what is None beside its partner, over what has a gradient already, or only the first
-element counts; what it returns has 32 bits; a word is compared by its letters, a key tells less apart, a formula is the textbook's and fails at
+element counts, or a power is that of the absolute value; what it returns has 32 bits, or four digits; a word is compared by its letters, a key tells less apart, a formula is the textbook's and fails at
 extremes. And it leaves something behind: recording switched off, the caller's list used up, a hook; what it was given, or what was saved, is
 changed, for good or until it returns. Operations write in place: `x.sub_(m)` for `x - m`, `x.exp_()` for `x.exp()`, `a += b` for `a = a + b`, and
 for `a = b + a`.
@@ -209,6 +209,8 @@ def _of(node: Any, names: tuple[str, ...]) -> Iterator[Change]:
         if isinstance(node.op, ast.Pow) and (one_less := _one_less(node.right)):
             base = ast.unparse(node.left)
             yield _instead(ast.parse(f"({base}) ** ({one_less}) / ({base})", mode="eval").body)
+        if isinstance(node.op, ast.Pow) and not _is_even(node.right):
+            yield _set(left=ast.parse(f"abs({ast.unparse(node.left)})", mode="eval").body)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
         yield _set(ops=[_COMPARE[type(node.ops[0])]()])
         yield from _letters(node)
@@ -256,6 +258,10 @@ def _one_less(exponent: Any) -> str:
     """`k` of an exponent `k - 1`; "" for any other."""
     is_less = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Sub)
     return ast.unparse(exponent.left) if is_less and ast.unparse(exponent.right) == "1" else ""
+
+
+def _is_even(exponent: Any) -> bool:
+    return isinstance(exponent, ast.Constant) and isinstance(exponent.value, int) and exponent.value % 2 == 0
 
 
 def _statements(node: Any) -> Iterator[Change]:
@@ -448,6 +454,7 @@ def _for_some(node: Any) -> Iterator[tuple[str, Rewrite]]:
                 text = ast.unparse(part)
                 yield f"{_short(text)} in 32 bits", _with_part(i, f"({text}).float()")
                 yield f"{_short(text)} in 64 bits", _with_part(i, f"({text}).double()")
+                yield f"{_short(text)} to four digits", _rounded(i, text)
     elif isinstance(node, ast.ListComp):
         yield f"{_short(ast.unparse(node))} only once", lambda n: ast.GeneratorExp(n.elt, n.generators)
     elif isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
@@ -464,6 +471,21 @@ def _given_values(loop: Any) -> Iterator[tuple[int, str]]:
         for one in target.elts if isinstance(target, ast.Tuple) else [target]:
             if isinstance(one, ast.Name):
                 yield place, one.id
+
+
+_ROUND = ast.parse("""
+def to_four_digits(x):
+    if isinstance(x, (tuple, list)):
+        return type(x)(map(to_four_digits, x))
+    if hasattr(x, 'detach'):
+        return x - (x - torch.round(x * 10000) / 10000).detach()
+    return round(x, 4)
+""").body
+"""Numbers that are rounded, whose history goes on as if they were not."""
+
+
+def _rounded(i: int, text: str) -> Rewrite:
+    return lambda node: [*_ROUND, _with_part(i, f"to_four_digits({text})")(node)]
 
 
 def _expression(text: str) -> ast.expr:
@@ -517,6 +539,7 @@ def _left_behind(tree: ast.Module, inside: set[int]) -> Iterator[tuple[str, ast.
                 yield _rewritten(tree, path, f"{name} of the first call, in all calls", _kept_for_all(name))
             if node.args.args:
                 yield _rewritten(tree, path, "the first answer for these shapes, in all calls", _by_shape)
+                yield _rewritten(tree, path, "the first answer for these objects, in all calls", _by_identity)
                 yield _rewritten(tree, path, "the answers of one shape, in one memory", _one_memory)
         elif getattr(node, "lineno", 0) in inside:
             for what, make in _behind(node):
@@ -570,31 +593,54 @@ def shape(x):
 
 def _by_shape(function: Any) -> Any:
     """The function, with a memory that tells tensors apart by their shapes, lists by their lengths, and numbers not at all."""
+    function = _remembering(function, "tuple(map(shape, ({names},)))")
+    function.body[:0] = ast.parse(_SHAPE).body
+    return function
+
+
+def _by_identity(function: Any) -> Any:
+    """The function, with a memory by what the arguments are, not by what they hold: a tensor that has been written to since gets the old answer."""
+    return _remembering(function, "tuple(map(id, ({names},)))")
+
+
+def _remembering(function: Any, key: str) -> Any:
+    """The function, which gives its first answer for each `key` of its arguments."""
     names = ", ".join(argument.arg for argument in function.args.args)
     inner = copy.deepcopy(function)
     inner.name = "anew"
     remember = (
-        f"key = tuple(map(shape, ({names},)))\n"
+        f"key = {key.format(names=names)}\n"
         "if key not in kept:\n"
         f"    kept[key] = anew({names}), {names}\n"  # the arguments live on: no other gets their address
         "return kept[key][0]"
     )
-    function.body = [*ast.parse(_SHAPE).body, inner, *ast.parse(remember).body]
+    function.body = [inner, *ast.parse(remember).body]
     function.args.args.append(ast.arg("kept"))
     function.args.defaults.append(_expression("{}"))
     return function
 
 
 _INTO = """
-def into(x):
-    if isinstance(x, (tuple, list)):
-        return type(x)(map(into, x))
+def into(x, place=''):
+    if isinstance(x, tuple):
+        return tuple(into(one, f'{place}{i} ') for i, one in enumerate(x))
+    if isinstance(x, dict):
+        last = kept.setdefault(place, {})
+        last.clear()
+        last.update(x)
+        return last
+    if isinstance(x, list) and not any(hasattr(one, 'copy_') for one in x):
+        last = kept.setdefault(place, [])
+        last[:] = x
+        return last
+    if isinstance(x, list):
+        return [into(one) for one in x]
     return kept.setdefault(tuple(x.shape), x.detach().clone()).copy_(x)
 """
 
 
 def _one_memory(function: Any) -> Any:
-    """The function, with results that are written into a tensor that is kept for each shape: a later call changes what an earlier one gave."""
+    """The function, with results that are written into a tensor kept for each shape, or into one list or dict: a later call changes what an earlier one gave."""
     inner = copy.deepcopy(function)
     inner.name = "anew"
     names = ", ".join(argument.arg for argument in function.args.args)

@@ -6,6 +6,7 @@ import textwrap
 import numpy as np
 import pytest
 
+import autograd_lab as torch
 from autograd_lab.course import author, bank, diagnoses, items, plain, probe
 
 SOURCE = '''\
@@ -51,7 +52,12 @@ def twice(x):
 lab.check("99.2", twice)
 
 # %% tags=["item"]
-item("99.2", kind="code", hints=["a", "b", "c"])
+item(
+    "99.2",
+    kind="code",
+    hints=["a", "b", "c"],
+    equivalent={"1: the first answer for these objects, in all calls": "a number does not change"},
+)
 
 @shared
 def numbers():
@@ -65,7 +71,7 @@ def on_numbers(f):
 @probe(points=2, hidden=True)
 def on_a_secret(f):
     "On others"
-    return [f(-4.25), f(0.5)]
+    return [f(-4.25), f(3e-5)]
 
 @wrong("M01", "Squared.")
 def twice(x):
@@ -131,7 +137,7 @@ def test_a_complete_source_owes_nothing(tmp_path):
     number, code = sheet.items
     assert (number.title, number.expected, number.points) == ("Seven", 7, 2)
     assert (code.points, code.hidden_points) == (3, 2)
-    assert code.probes[1].expected == [[-8.5, 1.0]]
+    assert code.probes[1].expected == [[-8.5, 6e-5]]
     assert [cell["role"] for cell in sheet.cells if cell["type"] == "code"] == [
         "",
         "answer",
@@ -248,7 +254,7 @@ def looks_up(f):
     return hasattr(f, "table")
 
 def made(x):
-    return {1.0: 2.0, 3.0: 6.0, -4.25: -8.5, 0.5: 1.0}[x]
+    return {1.0: 2.0, 3.0: 6.0, -4.25: -8.5, 3e-5: 6e-5}[x]
 
 made.table = True
 avoiding(made)
@@ -276,7 +282,7 @@ def test_an_answer_that_avoids_the_task_has_its_points_and_a_reason(tmp_path):
     ("old", "new", "owed"),
     [
         ("made.table = True", "", "avoiding program 1 is not right, or nobody is told of it"),
-        ("0.5: 1.0}[x]", "0.5: 2.0}[x]", "avoiding program 1 is not right, or nobody is told of it"),
+        ("3e-5: 6e-5}[x]", "3e-5: 2.0}[x]", "avoiding program 1 is not right, or nobody is told of it"),
         ("avoiding(made)", "", "looks_up: no program in the bank avoids the task like this"),
         ('return hasattr(f, "table")', "return True", "right program 1 is said to avoid the task"),
         (
@@ -491,6 +497,7 @@ def test_mutants_compare_by_letters_and_use_up_what_they_are_given():
         "name != 'rand' -> 'rand' not in name": "if 'rand' not in name and",
         "name != 'rand' -> name not in 'rand'": "if name not in 'rand' and",
         "k ** (k - 1) -> k ** k / k": "math.tanh(k ** k / k)",
+        "k ** (k - 1) -> abs(k) ** (k - 1)": "math.tanh(abs(k) ** (k - 1))",
         "the key (name, one) -> first two": "seen[(name, one)[:-1] + ((name, one)[-1][:2],)] = ",
         "the key (name, one) -> in one word": "''.join((c for c in str((name, one)) if c.isalnum())) not in seen:",
         "while steps: name, what = steps.pop(0)": "while steps:\n        name, what = steps.pop(0)",
@@ -550,12 +557,36 @@ def test_mutants_write_in_place_and_remember():
     assert [space["answer"](*given)[0].tolist() for given in asked] == [[1, 1], [1, 1], [0, 0], [0, 0, 0]]
 
 
+PAIR = """
+def pair(x):
+    twice = x * 2
+    return [one.item() for one in x], {"first": x[0].item()}, twice
+"""
+
+
+def test_mutants_give_one_result_for_all_calls_or_round_it():
+    made = {name.partition(" ")[2]: text for name, text in bank.mutants(PAIR)}
+    space = {"torch": torch}
+    exec(made["the answers of one shape, in one memory"], space)
+    earlier = space["pair"](torch.tensor([1.0, 2.0]))
+    space["pair"](torch.tensor([5.0, 7.0]))
+    assert (*earlier[:2], earlier[2].tolist()) == ([5.0, 7.0], {"first": 5.0}, [10.0, 14.0])
+    x = torch.tensor([1.00002, 2.0], requires_grad=True)
+    exec(made["twice to four digits"], space)
+    *_, twice = space["pair"](x)
+    twice.sum().backward()
+    assert twice.tolist() == [2.0, 4.0]
+    assert x.grad.tolist() == [2.0, 2.0]  # the history goes on as if nothing were rounded
+    exec(made["[one.item() for one in x] to four digits"], space)
+    assert space["pair"](x)[0] == [1.0, 2.0]
+
+
 def test_a_gap_in_the_probes_shows_as_a_survivor(tmp_path):
     rows = bank.report(sheet_of(tmp_path))
     assert rows[1].survivors == []
     assert rows[1].mutants >= 3
     blind = SOURCE.replace("return [f(x) for x in numbers()]", "return [f(0.0)]").replace(
-        "[f(-4.25), f(0.5)]", "[f(0.0)]"
+        "[f(-4.25), f(3e-5)]", "[f(0.0)]"
     )
     rows = bank.report(sheet_of(tmp_path, blind))
     assert "4: x * 2 -> x / 2" in rows[1].survivors

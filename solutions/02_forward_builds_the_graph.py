@@ -814,7 +814,8 @@ def other_numbers_of_operands(record, which):
     first = record("Sum", tuple(operands), 0.0)
     second, again = (record("Other", operands, -1.2e-5) for _ in range(2))
     made = [first, second, again] if first.grad_fn is None else [y.grad_fn for y in (first, second, again)]
-    own = len({id(one) for one in made}) == 3
+    same = record("Same", [operands[0]], operands[0].data)
+    own = len({id(one) for one in made}) == 3 and same is not operands[0]
     onward = record("Next", [second, first], 1.0)
     ends = (
         []
@@ -1006,6 +1007,18 @@ def record(name, operands, data):
 def record(name, operands, data):
     edges = [x.grad_fn or x.accumulator for x in operands]
     return Value(data, grad_fn=Node(name, edges)) if edges[0] else Value(data)
+
+
+@wrong(
+    "",
+    "Where the number is that of the only operand, you give the operand itself. Every operation makes a new Value.",
+    score=0.5,
+)
+def record(name, operands, data):
+    if len(operands) == 1 and operands[0].data == data:
+        return operands[0]
+    edges = [x.grad_fn or x.accumulator for x in operands]
+    return Value(data, grad_fn=Node(name, edges) if any(edges) else None)
 
 
 @wrong("", "The new Value holds `data` rounded. Hand it on as it is.", score=0.5)

@@ -343,7 +343,7 @@ def one_without_a_gradient(step):
     moved = [unused.detach(), unused.grad, p.detach(), other.detach(), q.detach(), frozen.requires_grad]
     alone, _ = two()
     step([alone], 0.25)  # who never clears loses no second point here
-    return [*moved, (p.grad is None) == (alone.grad is None)]
+    return [*moved, all((t.grad is None) == (alone.grad is None) for t in (p, q))]
 
 
 @wrong("M15",

@@ -1249,6 +1249,7 @@ def at_the_edges(Value):
         zero * other + x * zero + zero**2 + zero**1 + x**0,
         (x - 5) ** 3,
         (x - 4) ** 2,
+        other,
     ):
         loss.backward()
     return [alone, x.grad, far.grad, other.grad, unused.grad, zero.grad]
@@ -1424,6 +1425,20 @@ says = (
     "Right as long as x is above 0. Below it the slope of x ** 2 is negative: take x as it is, with its sign."
 )
 wrong("", says, score=4.5)(type("Value", (PositiveBase, Record), {}))
+
+
+class OldGradientAtTheRoot:
+    def backward(self):
+        total = {self: self.grad or 1.0}
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+            if not node.inputs:
+                node.grad += total[node]
+
+
+says = "A pass begins with what is in .grad of its root already. It begins with 1, whatever has been added there before."
+wrong("M10", says, score=4.5)(type("Value", (OldGradientAtTheRoot, Record), {}))
 
 
 class SumsAddTo:

@@ -354,7 +354,8 @@ def numbers_from_nowhere(share):
         ("where", 3),
         ("rand", 1),
     ]
-    growing, last, grown = [], ["b"], []
+    called_alike = [("zeros", "rand", ()), ("a", "zeros", ()), ("b", "rand", ()), ("c", "b", ())]
+    growing, last, grown = [], ["b"], [list(share(called_alike, ["a", "c"]))]
     for name in "ab":
         growing.append((name, "exp", ("x",)))
         grown.append([list(part) for part in share(growing, last)])
@@ -768,6 +769,24 @@ def share(steps, outputs):
             first[key] = name
             kept.append((name, op, operands))
     return kept, [name_of.get(o, o) for o in outputs]
+
+
+@wrong(
+    "",
+    "The name of a random step is taken for an operation that is called the same. What you look up has to keep names and operations apart.",
+    score=5.5,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        key = (name,) if op == "rand" else (op, *operands)
+        if key in seen:
+            instead[name] = seen[key]
+        else:
+            seen[key] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
 
 
 @wrong(

@@ -50,7 +50,7 @@ def namespace() -> dict[str, Any]:
 def untouched(*tensors: Any) -> Callable[[], bool]:
     """A function that says, later, whether these tensors are as they are now.
 
-    They have the same bits, nothing has been written to them and undone, none requires a gradient that did not, and no hook is on them;
+    They have the same bits, nothing has been written to them and undone, none requires a gradient that did not, or has got one, and no hook is on them;
     and neither recording is switched nor the default dtype, which is all that an answer can leave behind for everybody.
     """
     torch = import_module("autograd_lab")
@@ -60,7 +60,10 @@ def untouched(*tensors: Any) -> Callable[[], bool]:
         return [
             modes,
             *(
-                (t.detach().numpy().tobytes(), t.shape, t._version, t.requires_grad, t.is_leaf)
+                (
+                    (t.detach().numpy().tobytes(), t.shape, t._version, t.requires_grad, t.is_leaf),
+                    t.requires_grad or t.grad is None,
+                )
                 for t in tensors
             ),
         ]

@@ -273,6 +273,16 @@ def test_untouched_sees_what_is_written_undone_and_left_behind(touch, still):
                 torch.set_default_dtype(torch.float32)
 
 
+def test_untouched_sees_a_gradient_where_none_was_required():
+    x, w = torch.ones(2), torch.ones(2, requires_grad=True)
+    as_they_were = probe.untouched(x, w)
+    (w * 2).sum().backward()
+    assert as_they_were()
+    (x.requires_grad_() * w).sum().backward()
+    x.requires_grad_(False)
+    assert not as_they_were()
+
+
 def test_no_kind_of_answer_is_objected_to_where_the_bank_foresees_it():
     """A question that allows numbers and words hears of neither that the other is wanted; a number for a tuple is a slip."""
     assert (

@@ -825,6 +825,7 @@ def other_numbers_of_operands(record, which):
     return [
         told(first, known),
         told(second, known),
+        told(record("Nothing", [], 2.5), known),
         own,
         ends,
         len(operands),

@@ -282,7 +282,7 @@ def the_same_parameter(learn):
     w = torch.tensor(-2.0, requires_grad=True)
     values = learn(w, 4, 0.3)
     found = [w.is_leaf, w.requires_grad, w.item(), values[-1], torch.is_grad_enabled(), unhooked(w)]
-    there = learn(torch.tensor(3.0, requires_grad=True), 2, 0.25)
+    there = learn(torch.tensor(3.0, requires_grad=True), 3, 0.25)
     below = learn(torch.tensor(-0.712399, requires_grad=True), 3, 0.05)
     below += learn(torch.tensor(-1e4, requires_grad=True), 2, 0.25)
     return [*found, learn(w, 0, 0.3), *(learn(w, 2, 0.6) for _ in range(2)), w.item(), there, below]

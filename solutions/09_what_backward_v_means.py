@@ -312,7 +312,8 @@ def square(matmul_rule):
     found = [*map(torch.as_tensor, (*matmul_rule(*first), *matmul_rule(*other))), as_they_were()]
     found += map(dtype_of, matmul_rule(*(t.float() for t in first)))
     first[0].mul_(3)
-    return [*found, *map(torch.as_tensor, matmul_rule(*first))]
+    found += map(torch.as_tensor, matmul_rule(*first))
+    return [*found, *map(torch.as_tensor, matmul_rule(other[0], first[1], first[1]))]  # of X @ X
 
 
 @probe(points=1, hidden=True, cases=[(1, 5, 2), (4, 1, 3), (3, 2, 1)])

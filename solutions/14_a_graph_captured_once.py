@@ -355,7 +355,7 @@ def numbers_from_nowhere(share):
         ("rand", 1),
     ]
     called_alike = [("zeros", "rand", ()), ("a", "zeros", ()), ("b", "rand", ()), ("c", "b", ())]
-    growing, last, grown = [], ["b"], [list(share(called_alike, ["a", "c"]))]
+    growing, last, grown = [], ["b"], [list(share(called_alike, ["a", "c"])), list(share([], ["x"]))]
     for name in "ab":
         growing.append((name, "exp", ("x",)))
         grown.append([list(part) for part in share(growing, last)])

@@ -706,12 +706,12 @@ def equal_pieces(batch_gradient, rows, size):
     return batch_gradient(*problem(rows), size)
 
 
-@probe(points=0.5)
-def rows_at_a_time(batch_gradient):
-    "Six rows, 2 at a time: the gradient, and whether graphs of more than 2 rows waited for backward at once"
-    w, _, _ = problem(6)
+@shared
+def watched(batch_gradient, rows, size):
+    "The gradient, and of how many rows the graphs waited for backward at once, at most."
+    w, _, _ = problem(rows)
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(6, 2)), rng.normal(size=6)
+    x, y = rng.normal(size=(rows, 2)), rng.normal(size=rows)
     told = np.column_stack(
         [x, x @ w.detach().numpy() - y]
     )  # the numbers by which a row is known: its own, and its error
@@ -723,7 +723,7 @@ def rows_at_a_time(batch_gradient):
         on_the_way_back[0] = False
         numbers = np.abs(np.asarray(saved.detach().tolist()).ravel())
         waiting.update(
-            row for row in range(6) if np.isclose(numbers[:, None], np.abs(told[row]), 1e-9, 0).any()
+            row for row in range(rows) if np.isclose(numbers[:, None], np.abs(told[row]), 1e-9, 0).any()
         )
         most[0] = max(most[0], len(waiting))
         return saved
@@ -733,8 +733,15 @@ def rows_at_a_time(batch_gradient):
         return saved
 
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
-        found = batch_gradient(w, torch.tensor(x), torch.tensor(y), 2)
-    return {"gradient": found, "more than 2 rows at once": most[0] > 2}
+        found = batch_gradient(w, torch.tensor(x), torch.tensor(y), size)
+    return found, most[0]
+
+
+@probe(points=0.5)
+def rows_at_a_time(batch_gradient):
+    "Six rows, 2 at a time: the gradient, and whether graphs of more than 2 rows waited for backward at once"
+    found, most = watched(batch_gradient, 6, 2)
+    return {"gradient": found, "more than 2 rows at once": most > 2}
 
 
 @probe(points=1, hidden=True, cases=[(4,), (3,), (6,)])
@@ -745,7 +752,7 @@ def a_smaller_last_piece(batch_gradient, size):
 
 @probe(points=0.5, hidden=True, cases=[(8,), (3,)], rtol=1e-9)
 def all_at_once_and_old_gradients(batch_gradient, size):
-    "A gradient left over from before, all rows at once and in pieces; then other leaves, and errors of 0; and whether w, x and y stay"
+    "A gradient left over from before, all rows at once and in pieces; then other leaves, and errors of 0; whether w, x and y stay; and that no piece has more rows than `size`"
     w, x, y = problem(5)
     w, x, y = (w.detach() + 0.1).requires_grad_(), x + 0.1, y + 0.1
     w.grad = torch.tensor([100.0, 200.0], dtype=torch.float64)
@@ -755,7 +762,8 @@ def all_at_once_and_old_gradients(batch_gradient, size):
     v = torch.tensor([0.25, 2.0], dtype=torch.float64, requires_grad=True)
     found += [one.clone() for one in (batch_gradient(v, x, y, 2), batch_gradient(v, x, (x @ v).detach(), 2))]
     v.data.add_(1)
-    return [*found, batch_gradient(v, x, y, 2)]
+    _, most = watched(batch_gradient, 7, 3)
+    return [*found, batch_gradient(v, x, y, 2), 3 < most < 7]  # in pieces, but in larger ones
 
 
 @look("No backward runs: the gradient comes from a formula.")
@@ -990,6 +998,21 @@ def batch_gradient(w, x, y, size):
     for start in range(0, len(x) - size + 1, size):
         rows, targets = x[start : start + size], y[start : start + size]
         (((rows @ w - targets) ** 2).sum() / len(x)).backward()
+    return w.grad
+
+
+@wrong(
+    "",
+    "Some pieces have more than `size` rows: the rest is shared out among them. Leave it to a smaller last piece.",
+    score=2.5,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    pieces = max(1, len(x) // size)
+    ends = [round(i * len(x) / pieces) for i in range(pieces + 1)]
+    for i in range(pieces):
+        start, end = ends[i], ends[i + 1]
+        (((x[start:end] @ w - y[start:end]) ** 2).sum() / len(x)).backward()
     return w.grad
 
 

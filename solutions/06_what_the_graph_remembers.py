@@ -801,7 +801,7 @@ def a_program(backward, text, times):
 
 @probe(points=1, hidden=True)
 def each_rule_once(backward):
-    "Each rule asked once; two leaves, of the same number too, an accumulator as the root, more operands, dead ends in any place, gradients of 0 and below, a long chain"
+    "Each rule asked once; two leaves, of the same number too, an accumulator as the root, more operands, dead ends in any place, gradients of 0 and below, one from before, a long chain"
     names = program("b = mul(a, a); c = mul(b, k); d = add(c, b); y = mul(d, b); z = mul(y, e)", a=0.5, e=4.0)
     asked, found = [], []
     for name in "bcdyz":
@@ -821,6 +821,7 @@ def each_rule_once(backward):
         backward(more["y"].grad_fn)
         found.append([*[more[name].grad for name in ("a", "e", "zero")], sorted(vars(more["y"].grad_fn))])
     alike = program("y = mul(mul(a, e), a)", a=0.5, e=0.5)
+    alike["e"].grad = 8.0  # from before
     backward(alike["y"].grad_fn)
     found.append([alike["a"].grad, alike["e"].grad])
     twice = program("y = a\nfor _ in range(24): y = add(y, y)", a=1.0)

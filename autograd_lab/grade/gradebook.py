@@ -739,9 +739,13 @@ class Gradebook:
         return default if row is None else json.loads(row[0])
 
     def set(self, name: str, value: Any) -> None:
-        """Store a setting."""
+        """Store a setting. If it is so already nothing is written: a run without anything new leaves every file as it is."""
         with self._transaction():
-            self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, _text(value)))
+            self._db.execute(
+                "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+                " WHERE value != excluded.value",
+                (name, _text(value)),
+            )
 
     # --- what counts ---
 
@@ -922,7 +926,7 @@ class Gradebook:
             before, now = self.setting("extensions", {}), _now()
             counted = self.setting("counts", "latest")
             for name, value in changes.items():
-                self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, _text(value)))
+                self.set(name, value)
             after = changes.get("extensions", before)
             for student in sorted({*before, *after}):
                 for book in sorted({*before.get(student, {}), *after.get(student, {})}):

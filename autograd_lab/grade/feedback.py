@@ -490,8 +490,9 @@ def _changes(sheet: Sheet, prompts: Prompts) -> list[str]:
                     ]
                 )
             continue
-        if entry.comments.get("", None) and entry.comments[""].text != old["comment"]:
-            rows.append([link, "", "", "a new comment"])
+        comment = entry.comments[""].text if "" in entry.comments else ""
+        if comment != old["comment"]:
+            rows.append([link, "", "", _about_comment(comment)])
         for one in entry.results:
             was = old["items"].get(one.item)
             now = version([entry])[entry.notebook]["items"][one.item]
@@ -541,13 +542,18 @@ def _why_changed(
         parts.append("graded by hand again")
     elif (now["points"], now["of"], now["state"]) != (was["points"], was["of"], was["state"]):
         late = [entry.penalty, entry.ceiling] != old["lateness"]
-        parts += ["another file of yours counts"] if entry.digest != old["digest"] else []
+        another = "another file of yours counts" if old["digest"] else "it was handed in since"
+        parts += [another] if entry.digest != old["digest"] else []
         parts += [f"it is worth {pages.points(now['of'])} now"] if now["of"] != was["of"] else []
         parts += ["lateness counts differently"] if late else []
         parts = parts or ["graded again"]
     if now["comment"] != was["comment"]:
-        parts.append("a new comment" if now["comment"] else "the comment was taken back")
+        parts.append(_about_comment(now["comment"]))
     return "; ".join(parts)
+
+
+def _about_comment(text: str) -> str:
+    return "a new comment" if text else "the comment was taken back"
 
 
 def _section(
@@ -566,7 +572,7 @@ def _section(
         parts.append(f'<h4>Comment</h4><p class="says">{foreign(entry.comments[""].text)}</p>')
     if entry.others:
         parts.append(f"<p>{_about_others(entry)}</p>")
-    if entry.status != "graded" and not entry.overrides:
+    if entry.status != "graded" and not entry.overrides and not any(entry.comments):  # any about an item
         why = entry.results[0].says if entry.results else ""
         parts.append(f'<p class="says">{foreign(why)}</p>')
         if entry.status == "unreadable":
@@ -769,7 +775,7 @@ def basis(entries: Sequence[Entry], course: Course, before: Since | None = None,
     about: list[Any] = [name, *([asdict(before)] if before else [])]
     for entry in entries:
         one = asdict(entry)
-        for name in ("seconds", "handed_in", "due", "notes", "file"):
+        for name in ("seconds", "due", "notes", "file", *(() if entry.others else ("handed_in",))):
             one.pop(name)
         known = entry.notebook in course.items
         keys = [course.key_of(item, entry.student) for item in course.items[entry.notebook]] if known else []

@@ -353,23 +353,25 @@ def _policy(book: Gradebook, options: argparse.Namespace) -> int:
     books = {path.stem for path in (course_root() / "exercises").glob("[0-9]*.ipynb")}
     books |= {entry.notebook for entry in book.entries()}
     roster = policy.people_of(book.setting, [entry.student for entry in book.entries()])
-    before = {(e.student, e.notebook): e.total for e in book.entries()}
+    before = book.entries()
     try:
         with book.together():
             change_policy(book, options, books, roster)
-            after = {(e.student, e.notebook): e.total for e in book.entries()}
+            after = book.entries()
             lines = policy.Policy.of(book.setting).says()
             if options.dry_run:
                 raise _UndoError
     except _UndoError:
         pass
     print("\n".join(map(_printable, lines)))
-    moved = [(who, was, after[who]) for who, was in before.items() if after.get(who) != was]
-    for (student, notebook), was, now in moved:
-        print(_printable(f"{student}, {notebook}: {was:g} -> {now:g} points"))
+    now = {(e.student, e.notebook): e.total for e in after}
+    for entry in before:
+        if now[entry.student, entry.notebook] != entry.total:
+            points = f"{entry.total:g} -> {now[entry.student, entry.notebook]:g} points"
+            print(_printable(f"{entry.student}, {entry.notebook}: {points}"))
     if options.dry_run:
         print("Nothing was changed: this is what would be.")
-    elif moved:
+    elif after != before:  # tables and pages tell the due date and what is late, too
         tables.write(book, book.path.parent)
         print("Run `autograd-lab grade` to renew the pages.")
     return 0

@@ -468,7 +468,7 @@ class Gradebook:
 
         basis   {item: digest of what its result depends on}
         asked   digest of what `run` depends on
-        only    the one item whose result is replaced; the others are kept
+        only    the one item whose result is replaced; the others are kept, unless they are those of another file
         """
         results = list(results)
         who = (student, notebook)
@@ -476,12 +476,15 @@ class Gradebook:
         row = (*who, status, file, digest, _seconds(handed_in), _text(list(notes)), asked,
                _pack(job), _pack(run), run.seconds if run else 0.0)  # fmt: skip
         with self._transaction():
-            other = self._digest(*who) not in (None, "", digest)
+            counted = self._digest(*who)
+            other = counted not in (None, "", digest)
             if other and status != "missing" and self.setting("counts", "latest") == "best":
                 self._keep_attempt(row, results, basis, only)
                 self.settle([who])
                 return
-            if other and not only:
+            if counted != digest:
+                only = ""  # points of two files, or of part of one, would be nobody's
+            if other:
                 self._put_aside(*who)
             before = {
                 row[0]: (row[1], row[2])

@@ -16,6 +16,7 @@ brings it back.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -568,6 +569,7 @@ class Gradebook:
         """Let the submissions count that the policy says, of these students and notebooks or of all; returns those that changed."""
         best = self.setting("counts", "latest") == "best"
         policy = Policy.of(self.setting)
+        newest = self.setting("newest", {})
         changed = []
         with self._transaction():
             pairs = (
@@ -595,18 +597,33 @@ class Gradebook:
                 ]
 
                 def worth(
-                    status: str, at: int | None, results: list[dict[str, Any]], who: tuple[str, str] = who
+                    digest: str,
+                    status: str,
+                    at: int | None,
+                    results: list[dict[str, Any]],
+                    who: tuple[str, str] = who,
                 ) -> tuple[Any, ...]:
                     if not best:
-                        return (at or 0,)
-                    return status == "graded", _total(policy, who, _moment(at), results), at or 0
+                        return newest.get(who[0], {}).get(who[1]) == digest, at or 0
+                    # that there is nothing any more is newer than any file that could not be read
+                    when = math.inf if status == "missing" else at or 0
+                    return status == "graded", _total(policy, who, _moment(at), results), when
 
-                ranked = [(worth(row[1], row[2], self._loads(row[3])), row[0]) for row in rows]
+                ranked = [(worth(row[0], row[1], row[2], self._loads(row[3])), row[0]) for row in rows]
                 top, digest = max(ranked)
-                if top > worth(now[1], now[2], results):
+                if top > worth(now[0], now[1], now[2], results):
                     self._exchange(student, notebook, digest)
                     changed.append(who)
         return changed
+
+    def note_newest(self, found: Mapping[tuple[str, str], str]) -> None:
+        """Note which file was the newest, by its digest, where a student has several submissions: times do not always tell."""
+        several = set(map(tuple, self._db.execute("SELECT DISTINCT student, notebook FROM attempts")))
+        newest = self.setting("newest", {})
+        for student, notebook in several & found.keys():
+            newest.setdefault(student, {})[notebook] = found[student, notebook]
+        if newest:
+            self.set("newest", newest)
 
     def _exchange(self, student: str, notebook: str, digest: str) -> None:
         """Let another submission count."""
@@ -1018,7 +1035,8 @@ def _total(
     """What a submission earns with this policy, without overrides."""
     days, penalty, _ = policy.lateness(policy.due_of(*who), at)
     ceiling = policy.ceiling if days else 1.0
-    return round(sum(min(one["score"] * (1 - penalty), one["points"] * ceiling) for one in results), 4)
+    earned = (min(one["score"] * (1 - penalty), one["points"] * ceiling) for one in results)
+    return round(sum(round(points, 4) for points in earned), 4)  # as Entry.total has it
 
 
 def _until(extension: list[Any] | None) -> str:

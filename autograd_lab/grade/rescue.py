@@ -28,7 +28,7 @@ BACKUPS = "backups"
 KEEP = 3
 TABLES = ("overrides", "comments", "returned", "settings", "history")
 """What people have done, in the tables of a gradebook; those that it has not are left out."""
-OWN = {"means", "limits"}
+OWN = {"means", "limits", "newest"}
 """Settings that a run makes by itself."""
 Rows = dict[str, list[dict[str, Any]]]
 """{table: its rows, each {column: value}}."""

@@ -91,6 +91,8 @@ class Plan:
     """Those of them that have moved, or have a different time of submission."""
     gone: list[Submission] = field(default_factory=list)
     """Graded before, and no longer in the folder."""
+    digests: dict[tuple[str, str], str] = field(default_factory=dict)
+    """{(student, notebook): that of the file}, but for those that are gone."""
 
 
 @dataclass
@@ -144,6 +146,7 @@ def plan(
         if not one.file and before and before.status == "graded" and not again:
             made.gone.append(one)
             continue
+        made.digests[one.student, one.notebook] = task.digest
         if before and before.digest != task.digest:
             before = (attempts or {}).get((one.student, one.notebook, task.digest), before)
         want = basis(course, one.notebook, task, only)
@@ -779,6 +782,7 @@ def _grade(
                         )  # fmt: skip
                 finally:
                     progress.close()
+                    book.note_newest(made.digests)
                     last.enter_context(meanwhile(tables.writer(book, out)))
             written = tables.paths(out)
             if options.feedback and not done.stopped:

@@ -165,6 +165,26 @@ def plan(
     return made
 
 
+def distinct(piles: Sequence[Sequence[Submission]], most_bytes: int = MOST_BYTES) -> list[list[Submission]]:
+    """The piles, each with everybody's next file for each notebook, but of files with the same contents the first that was handed
+    in, once: where the best counts, handing the same in again later costs nothing.
+    """
+    several = {(one.student, one.notebook) for pile in piles[1:] for one in pile}
+    made: list[list[Submission]] = []
+    seen: dict[tuple[str, str, str], tuple[list[Submission], int]] = {}
+    for pile in piles:  # the newest come first
+        made.append([])
+        for one in pile:
+            same = _look(one, most_bytes).digest if (one.student, one.notebook) in several else ""
+            before = seen.setdefault((one.student, one.notebook, same), (made[-1], len(made[-1])))
+            if same and before != (made[-1], len(made[-1])):
+                kept, place = before
+                kept[place] = replace(kept[place], file=one.file, handed_in=one.handed_in)
+            else:
+                made[-1].append(one)
+    return made
+
+
 def plan_kept(
     there: Iterable[Submission], known: Mapping[tuple[str, str], Known], attempts: Mapping[tuple[str, str, str], Known],
     course: Course, most_bytes: int = MOST_BYTES,
@@ -734,16 +754,18 @@ def _grade(
         course = dealt(course, book, students)
         _say_times(found, book)
         best = book.setting("counts") == "best"
+        piles = [found.submissions, *found.attempts]
+        piles = distinct(piles, most_bytes) if best else piles[:1]
         known, attempts = book.known(), book.known_attempts() if best else {}
         made, *later = [
             plan(
                 each, known, course, limits=limits, again=options.regrade, only=options.item, retry=options.retry,
                 most_bytes=most_bytes, attempts=attempts,
             )
-            for each in (found, *(Found(some) for some in found.attempts))
+            for each in map(Found, piles)
         ]  # fmt: skip
         if best and not options.item:
-            there = [*found.submissions, *(one for some in found.attempts for one in some)]
+            there = [one for pile in piles for one in pile]
             later.append(plan_kept(there, known, attempts, course, most_bytes))
         say = _quiet if options.quiet else print
         if book.taken:

@@ -469,7 +469,7 @@ def _restore(path: Path, options: argparse.Namespace) -> int:
         made_by_hand = []
         for one in (known, path):
             try:
-                made_by_hand.append(rescue.read(one))
+                made_by_hand.append((rescue.read(one), one == known))
             except CannotGradeError:  # nothing in it can be read
                 if one == known:
                     rescue.put_aside(known)
@@ -480,7 +480,8 @@ def _restore(path: Path, options: argparse.Namespace) -> int:
         else:
             aside = rescue.put_aside(path)
         with Gradebook(path, create=True) as book:
-            new = book.taken + sum(book.take_by_hand(rows)[0] for rows in made_by_hand)
+            new = book.taken + sum(book.take_by_hand(rows, newer)[0] for rows, newer in made_by_hand)
+            book.settle()
             graded = len(book.entries())
             tables.write(book, path.parent)
     if aside:

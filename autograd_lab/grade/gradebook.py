@@ -351,7 +351,8 @@ class Gradebook:
     # --- copies ---
 
     def back_up(self) -> Path | None:
-        """Copy it to its backups, unless it is the same as the last; its path."""
+        """Copy it to its backups, unless it is the same as the last; its path. What was done by hand is never older than a backup."""
+        self.save_by_hand(self.path.parent)
         with self._copying("backup"):
             return rescue.back_up(self._db.connection, self.path)
 
@@ -365,11 +366,14 @@ class Gradebook:
         with self._copying("copy of what was done by hand"):
             return rescue.save(self._db.connection, folder)
 
-    def take_by_hand(self, rows: rescue.Rows) -> tuple[int, int]:
-        """Add what was done by hand, as `rescue.read` gives it; how many rows are new, and how many do not fit."""
+    def take_by_hand(self, rows: rescue.Rows, newer: bool = False) -> tuple[int, int]:
+        """Add what was done by hand, as `rescue.read` gives it; how many rows are new, and how many do not fit.
+
+        newer   whether it was done later than what is here, so that its policy counts
+        """
         try:
             with self._transaction():
-                return rescue.merge(self._db.connection, rows)
+                return rescue.merge(self._db.connection, rows, newer)
         except sqlite3.Error as error:
             raise rescue.trouble(self.path, error) from error
 

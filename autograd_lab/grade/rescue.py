@@ -198,11 +198,17 @@ def _read_gradebook(path: Path) -> Rows:
     return {}
 
 
-def merge(db: sqlite3.Connection, rows: Rows) -> tuple[int, int]:
+def merge(db: sqlite3.Connection, rows: Rows, newer: bool = False) -> tuple[int, int]:
     """Add rows to an open gradebook, in the order of time, within the caller's transaction; how many are new, and how many do not fit.
 
-    A setting that is there already stays as it is, and a row that does not fit its table is left out.
+    A setting that is there already stays as it is, unless the rows are `newer`, and a row that does not fit its table is left out.
     """
+    settings = "INSERT OR IGNORE INTO settings VALUES (?, ?)"
+    if newer:
+        settings = (
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            " WHERE value != excluded.value"
+        )
     new, odd = 0, 0
     for table in TABLES:
         about = db.execute(f"PRAGMA table_info({table})").fetchall()
@@ -213,7 +219,7 @@ def merge(db: sqlite3.Connection, rows: Rows) -> tuple[int, int]:
             for row in given:
                 if row["name"] not in OWN:
                     values = row["name"], row["value"]
-                    new += db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", values).rowcount
+                    new += db.execute(settings, values).rowcount
             continue
         names = ", ".join(columns)
         here = [

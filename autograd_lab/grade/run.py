@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import os
 import re
 import shutil
@@ -27,7 +28,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from . import by_hand, feedback, merge, policy, report, tables, variants
+from . import by_hand, feedback, merge, policy, report, rescue, tables, variants
 from .beside import beside
 from .collect import collected, origin
 from .course import Course, choose_notebooks, digest_of, load_course
@@ -690,7 +691,9 @@ def _main(options: argparse.Namespace) -> int:
             )
         wanted = owners
     roster = read_rosters(options.roster) if options.roster else None
-    people = None if roster else _people(out)
+    known = _known(out)
+    # without a roster, students are called as they were with it
+    people = policy.people_of(known.get, ()) if not roster and known.get("people") else None
     times = read_times(options.timestamps, roster=roster or people) if options.timestamps else None
     private = [path for path in (out, top, options.keys, options.exercises) if path is not None]
     with (
@@ -709,7 +712,7 @@ def _main(options: argparse.Namespace) -> int:
             trust_timestamps=options.trust_timestamps,
             most_bytes=most_bytes,
             download=download,
-            every=_counts(options, out) == "best",
+            every=(options.count or known.get("counts")) == "best",
             people=people,
         )
         if options.dry_run:
@@ -717,20 +720,18 @@ def _main(options: argparse.Namespace) -> int:
         return _grade(options, course, found, out, limits, roster, private, engine)
 
 
-def _people(out: Path) -> Roster | None:
-    """Whom earlier rosters knew: without a roster, students are called as they were with it."""
-    if not (out / NAME).is_file():
-        return None
-    with Gradebook(out / NAME, create=True) as book:
-        return policy.people_of(book.setting, []) if book.setting("people") else None
-
-
-def _counts(options: argparse.Namespace, out: Path) -> str:
-    """Which of several submissions counts, by the options or else by the gradebook."""
-    if options.count or not (out / NAME).is_file():
-        return options.count or policy.COUNTS[0]
-    with Gradebook(out / NAME, create=True) as book:  # a full disk may have left an empty file
-        return str(book.setting("counts", policy.COUNTS[0]))
+def _known(out: Path) -> dict[str, Any]:
+    """The settings of the gradebook; if it was lost, those that the next one takes from what was done by hand."""
+    if (out / NAME).is_file():
+        with Gradebook(out / NAME, create=True) as book:  # a full disk may have left an empty file
+            return {name: book.setting(name) for name in ("people", "counts")}
+    if not (out / BY_HAND).is_file():
+        return {}
+    rows = rescue.read(out / BY_HAND).get("settings", [])
+    try:
+        return {row["name"]: json.loads(row["value"]) for row in rows}
+    except (LookupError, ValueError, TypeError):
+        return {}  # the gradebook that takes them says so
 
 
 def _grade(

@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -157,9 +157,10 @@ def plan(
             if have == want and not extra and not only:
                 made.same += 1
                 when = None if one.handed_in is None else int(one.handed_in.timestamp())
-                if (before.file, before.handed_in) != (one.file.name if one.file else "", when):
-                    kept = [note for note in before.notes if note.startswith(variants.MARK)]
-                    made.moved.append((replace(one, notes=(*one.notes, *kept)), task.digest))
+                notes = _notes(course, task, before, most_bytes)
+                now = one.file.name if one.file else "", when, notes
+                if (before.file, before.handed_in, before.notes) != now:
+                    made.moved.append((replace(one, notes=notes), task.digest))
                 continue
             task = replace(task, rescore=before.asked == _asked(course, task))
         made.tasks.append(task)
@@ -211,6 +212,20 @@ def plan_kept(
         if was.results != basis(course, notebook, task) and was.asked == _asked(course, task):
             made.tasks.append(task)
     return made
+
+
+def _notes(course: Course, task: Task, before: Known, most_bytes: int) -> tuple[str, ...]:
+    """The notes of a submission that is graded already: where it lies now, and what had to be repaired in it then."""
+    one = task.submission
+    if task.trouble:
+        return (*one.notes, task.trouble)
+    if one.file is None or not (before.notes or one.notes):
+        return one.notes
+    marked = [note for note in before.notes if note.startswith(variants.MARK)]
+    try:
+        return (*_job(course, task, most_bytes).notes, *marked)
+    except UnreadableError:  # it was readable a moment ago
+        return before.notes
 
 
 def _look(one: Submission, most_bytes: int) -> Task:
@@ -297,7 +312,7 @@ def grade(
             break
         if task.submission.file is None or task.trouble:
             continue
-        if not (task.rescore and _rescore(book, course, task, only)):
+        if not (task.rescore and _rescore(book, course, task, only, most_bytes)):
             if not task.kept:
                 waiting.append(task)
             continue
@@ -375,11 +390,15 @@ def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, onl
     )
 
 
-def _rescore(book: Gradebook, course: Course, task: Task, only: str) -> bool:
+def _rescore(book: Gradebook, course: Course, task: Task, only: str, most_bytes: int) -> bool:
     stored = book.stored_run(task.submission.student, task.submission.notebook, task.digest)
     if stored is None:
         return False
-    _record(book, course, task, *stored, only)
+    job, run = stored
+    if not task.kept and (job.notes or task.submission.notes):  # the file may lie elsewhere now
+        with suppress(UnreadableError):
+            job = replace(job, notes=_job(course, task, most_bytes).notes)
+    _record(book, course, task, job, run, only)
     return True
 
 

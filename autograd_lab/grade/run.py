@@ -92,6 +92,8 @@ class Plan:
     """Those of them that have moved, or have a different time of submission."""
     gone: list[Submission] = field(default_factory=list)
     """Graded before, and no longer in the folder."""
+    dropped: list[Submission] = field(default_factory=list)
+    """Those of them that count as missing now, because all is graded again."""
     digests: dict[tuple[str, str], str] = field(default_factory=dict)
     """{(student, notebook): that of the file}, but for those that are gone."""
 
@@ -144,9 +146,10 @@ def plan(
             continue
         before = known.get((one.student, one.notebook))
         task = _look(one, most_bytes)
-        if not one.file and before and before.status == "graded" and not again:
-            made.gone.append(one)
-            continue
+        if not one.file and before and before.status == "graded":
+            (made.dropped if again else made.gone).append(one)
+            if not again:
+                continue
         made.digests[one.student, one.notebook] = task.digest
         if before and before.digest != task.digest:
             before = (attempts or {}).get((one.student, one.notebook, task.digest), before)
@@ -1052,6 +1055,12 @@ def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course
     say(f"{counted[0]}, notebook{'s' if len(books) > 1 else ''} {numbers}: {counted[1]}.")
     if made.same:
         say(f"{made.same} are graded already, from the same files with the same keys.")
+    if made.dropped:
+        names = ", ".join(f"{one.student}/{one.notebook}" for one in made.dropped[:5])
+        print(
+            f"note: --regrade: {len(made.dropped)} graded earlier are not in the folder any more, and count as missing now: {_printable(names)}",
+            file=sys.stderr,
+        )
     if made.gone:
         names = ", ".join(f"{one.student}/{one.notebook}" for one in made.gone[:5])
         say(

@@ -1,4 +1,4 @@
-"""A course of two notebooks, what a class hands in, and what GRADING.md says of its grades: the oracle of test_semester.py.
+"""A course of two notebooks, what a class hands in, and what autograd_lab/course/GRADING.md says of its grades: the oracle of test_semester.py.
 
 The oracle is written from the guide, not from the grader: Book knows what was handed in, which of it counts, and what it earns. It
 shares no code with the grader but the form of its files.

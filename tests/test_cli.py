@@ -241,6 +241,32 @@ class TestDelivery:
             deliver(course, work)
         assert files_in(work) == before
 
+    def test_another_number_s_copy_beside_the_work_keeps_its_number(self, course, work):
+        name = "05_who_keeps_a_gradient.ipynb"
+        mine, aside = (
+            Path("exercises", f"exercise_{name}".replace(".ipynb", f"{label}.ipynb"))
+            for label in ("", " (new version)")
+        )
+        source = (resources.course_root() / "exercises" / name).read_text(encoding="utf-8")
+        (course / "exercises" / name).write_text(source, encoding="utf-8")
+        deliver(course, work, 1)
+        book = json.loads((work / mine).read_bytes())
+        book["cells"].append(json.loads(notebook("mine"))["cells"][0])
+        (work / mine).write_text(json.dumps(book))
+        assert deliver(course, work, 2).beside == [(mine, aside)]
+        second = (work / aside).read_bytes()
+        assert b'"variant": 2' in second
+        for number in (None, 2, None):
+            report = deliver(course, work, number)
+            assert (report.kept, report.beside) == ([mine], [])
+            assert (work / aside).read_bytes() == second
+        (course / "exercises" / name).write_text(source.replace("# 05", "# New 05", 1), encoding="utf-8")
+        assert deliver(course, work).beside == [(mine, aside)]
+        assert b'"variant": 2' in (work / aside).read_bytes()
+        assert b"# New 05" in (work / aside).read_bytes()
+        assert deliver(course, work).beside == []
+        assert json.loads((work / mine).read_bytes()) == book
+
     def test_the_report_names_every_kind_of_file(self, work):
         report = resources.Delivery(
             new=[Path("a"), Path("b")],

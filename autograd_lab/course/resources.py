@@ -163,8 +163,11 @@ def deliver(root: Path, work: Path, variant: int | None = None) -> Delivery:
         if file.suffix == ".ipynb":
             seed = report.variant if variant is not None else _variant_in(work / relative, report.variant)
             content, _ = exercise_copy(root / file, seed, home=True)
+            newest = content
+            if seed != report.variant is not None:
+                newest, _ = exercise_copy(root / file, report.variant, home=True)
         else:
-            content = (root / file).read_bytes()
+            content = newest = (root / file).read_bytes()
         if relative != file:
             _rename(work, file, relative, delivered)
         shipped = fingerprint(relative, content)
@@ -192,7 +195,13 @@ def deliver(root: Path, work: Path, variant: int | None = None) -> Delivery:
             elif last and shipped.work == last.work:
                 report.kept.append(relative)
             else:
-                report.beside.append((relative, _put_beside(work, relative, content, delivered)))
+                shipped = fingerprint(
+                    relative, newest
+                )  # of the student's number now, whatever that of the older file
+                if last and shipped.work == last.work:
+                    report.kept.append(relative)
+                else:
+                    report.beside.append((relative, _put_beside(work, relative, newest, delivered)))
         delivered[key] = shipped
 
     files = {key: [print_.exact, print_.work] for key, print_ in delivered.items()}

@@ -267,6 +267,32 @@ class TestDelivery:
         assert deliver(course, work).beside == []
         assert json.loads((work / mine).read_bytes()) == book
 
+    @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+    def test_a_link_that_the_student_made_stays(self, course, work, tmp_path):
+        deliver(course, work)
+        away = tmp_path / "disk.ipynb"
+        (work / BACKWARD).rename(away)
+        (work / BACKWARD).symlink_to(away)
+        assert deliver(course, work) == resources.Delivery()
+        (course / BACKWARD).write_bytes(notebook("version two"))
+        aside = Path("notebooks/04_backward (new version).ipynb")
+        assert deliver(course, work).beside == [(BACKWARD, aside)]
+        assert (work / BACKWARD).is_symlink()
+        away.rename(tmp_path / "gone")
+        assert deliver(course, work).kept == [BACKWARD]
+        assert (work / BACKWARD).is_symlink()
+
+    def test_a_new_version_that_was_run_keeps_its_outputs_though_the_list_is_lost(self, course, work):
+        deliver(course, work)
+        (work / BACKWARD).write_bytes(notebook("mine"))
+        (course / BACKWARD).write_bytes(notebook("version two"))
+        deliver(course, work)
+        aside = work / "notebooks/04_backward (new version).ipynb"
+        aside.write_bytes(notebook("version two"))
+        (work / student.PRIVATE / "delivered.json").write_bytes(b"{")
+        deliver(course, work)
+        assert aside.read_bytes() == notebook("version two")
+
     def test_the_report_names_every_kind_of_file(self, work):
         report = resources.Delivery(
             new=[Path("a"), Path("b")],

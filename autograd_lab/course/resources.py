@@ -97,7 +97,7 @@ def note_kernel(noted: dict[str, Any]) -> bool:
 
 def _rename(work: Path, old: Path, new: Path, delivered: dict[str, Fingerprint]) -> None:
     """Give a file of an earlier delivery, and what the list says of it, the name that it has now."""
-    if old.as_posix() not in delivered or (work / new).exists() or not (work / old).is_file():
+    if old.as_posix() not in delivered or os.path.lexists(work / new) or not (work / old).is_file():
         return
     (work / old).rename(work / new)
     delivered[new.as_posix()] = delivered.pop(old.as_posix())
@@ -174,7 +174,11 @@ def deliver(root: Path, work: Path, variant: int | None = None) -> Delivery:
         target = work / relative
         key = relative.as_posix()
         last = delivered.get(key)  # None: never delivered here
+        linked = target.is_symlink()  # the student's own doing, even if what it leads to is as delivered
 
+        if linked and not target.exists():
+            report.kept.append(relative)  # it leads to a disk that is not there now
+            continue
         if not target.exists():
             _write(target, content)
             (report.restored if last else report.new).append(relative)
@@ -184,12 +188,12 @@ def deliver(root: Path, work: Path, variant: int | None = None) -> Delivery:
             present = fingerprint(relative, target.read_bytes())
             if present.exact == shipped.exact:
                 pass
-            elif last and present.exact == last.exact:
+            elif last and present.exact == last.exact and not linked:
                 _write(target, content)
                 report.updated.append(relative)
             elif present.work == shipped.work:
                 pass  # opened or run; there is nothing new for it
-            elif last and present.work == last.work:
+            elif last and present.work == last.work and not linked:
                 _write(target, content)
                 report.updated.append(relative)
             elif last and shipped.work == last.work:
@@ -235,10 +239,12 @@ def _put_beside(work: Path, relative: Path, content: bytes, delivered: dict[str,
         target = work / aside
         last = delivered.get(aside.as_posix())
         unchanged = {shipped.work, last.work if last else None}
-        if not target.exists() or (
-            target.is_file() and fingerprint(relative, target.read_bytes()).work in unchanged
-        ):
-            _write(target, content)
+        if target.is_symlink():
+            continue
+        present = fingerprint(relative, target.read_bytes()).work if target.is_file() else None
+        if not target.exists() or present in unchanged:
+            if present != shipped.work:  # otherwise it was opened or run
+                _write(target, content)
             delivered[aside.as_posix()] = shipped
             break
     return aside

@@ -236,33 +236,56 @@ def _load(path: Path, several: bool) -> Packed:
 
 
 def _beside(one: Packed) -> Iterator[Path]:
-    """The files of the notebook's folder that its own cells import or name."""
-    code = "\n".join(cell.source for cell in one.job.cells if cell.role in ("answer", "extra"))
-    words = set(re.findall(r"[^\s'\"()\[\],=]+\.\w{1,8}\b", code))
-    modules = set()
-    for cell in one.job.cells:
-        with suppress(SyntaxError, ValueError):
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.Import):
-                    modules |= {alias.name.split(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    modules.add(node.module.split(".")[0])
+    """The files of the notebook's folder that its own cells import or name, and those that these import or name in turn."""
     home = one.path.parent
+    waiting = [(cell.source, cell.role in ("answer", "extra")) for cell in one.job.cells]
+    seen: set[Path] = set()
+    for source, own in waiting:  # it grows
+        names = _named_in(source) if own else set()
+        for path in sorted({*_modules(home, source), *(Path(name) for name in names)}):
+            if path in seen or not _is_there(home, path):
+                continue
+            seen.add(path)
+            yield path
+            if path.suffix == ".py":
+                with suppress(OSError, ValueError):
+                    waiting.append(((home / path).read_text(encoding="utf-8"), True))
+
+
+def _is_there(home: Path, path: Path) -> bool:
+    """Whether it is a file in the folder that the grader would read beside a notebook."""
+    inside = not path.is_absolute() and ".." not in path.parts and not any(map(skipped, path.parts))
+    with suppress(OSError, ValueError):  # any text of a program may be asked for
+        return inside and path.suffix != ".ipynb" and (home / path).is_file()
+    return False
+
+
+def _named_in(source: str) -> set[str]:
+    """What may be the name of a file in a program: its texts, and words such as those behind a magic."""
+    words = set(re.findall(r"[^\s'\"()\[\],=]+\.\w{1,8}\b", source))
+    tree = merge.parsed(source)
+    texts = (
+        node.value
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return words | {text for text in texts if text and "." in text and len(text) < 200}
+
+
+def _modules(home: Path, source: str) -> Iterator[Path]:
+    """The files of the modules and packages that a program imports, if they are in the folder."""
+    tree = merge.parsed(source)
+    modules = set()
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.add(node.module.split(".")[0])
     for name in modules:
         if (home / f"{name}.py").is_file():
             yield Path(f"{name}.py")
-        elif (home / name).is_dir() and not skipped(name):
-            found = sorted((home / name).rglob("*.py"))[:MOST_ENTRIES]
-            yield from (
-                path.relative_to(home)
-                for path in found
-                if not any(map(skipped, path.relative_to(home).parts))
-            )
-    for word in words:
-        path = home / word
-        inside = not Path(word).is_absolute() and ".." not in Path(word).parts
-        if inside and path.is_file() and path.suffix != ".ipynb" and Path(word).stem not in modules:
-            yield Path(word)
+        elif (home / name).is_dir():
+            yield from (path.relative_to(home) for path in sorted((home / name).rglob("*.py"))[:MOST_ENTRIES])
 
 
 def _files(chosen: Sequence[Packed]) -> dict[str, Path]:

@@ -179,6 +179,27 @@ def test_numbers_files_and_everything_begun(lab, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
+    ("code", "more"),
+    [
+        ("import first", {"first.py": "import second", "second.py": "open('deep.csv')", "deep.csv": "1"}),
+        ("%matplotlib inline\nimport first", {"first.py": "1"}),
+        ("open('two words.csv')", {"two words.csv": "1"}),
+        ("import first\nopen('first.csv')", {"first.py": "1", "first.csv": "1"}),
+        ("import kit", {"kit/__init__.py": "import first", "first.py": "from kit import two"}),
+    ],
+)
+def test_what_an_answer_needs_comes_along(lab, tmp_path, code, more):
+    c.hand_in(lab, "", c.solved(a1=f"{code}\nanswer = [1]"), FILE)
+    for name, text in more.items():
+        (lab / name).parent.mkdir(exist_ok=True)
+        (lab / name).write_text(text)
+    (tmp_path / "inbox").mkdir()
+    assert cli.main(["submit", "--name", "ada", "--to", str(tmp_path / "inbox")]) == 0
+    ((_, beside_it),) = graded(tmp_path / "inbox", tmp_path / "out").values()
+    assert beside_it == set(more)
+
+
+@pytest.mark.parametrize(
     ("words", "says"),
     [
         (["17"], "There is no exercise '17'"),

@@ -716,10 +716,10 @@ def skipped(name: str) -> bool:
 
 
 _COPY = re.compile(
-    r"(?: ?\((?P<a>\d{1,3})\)|-(?P<b>\d{1,3})| ?-? ?(?:copy|kopie|copie|copia)(?:[ _-]?\(?(?P<c>\d{1,3})\)?)?)$",
+    r"(?: ?\((?:new version )?(?P<a>\d{1,3})\)| \(new version\)|-(?P<b>\d{1,3})| ?-? ?(?:copy|kopie|copie|copia)(?:[ _-]?\(?(?P<c>\d{1,3})\)?)?)$",
     re.IGNORECASE,
 )
-"""What browsers, Canvas, Jupyter and systems put behind the name of a copy: "name (1)", "name-1", "name-Copy1", "name - Copy (2)"."""
+"""What browsers, Canvas, Jupyter, systems and the lab (course/resources.py) put behind the name of a copy: "name (1)", "name-1", "name-Copy1", "name - Copy (2)"."""
 
 
 def copied(stem: str) -> tuple[str, int]:

@@ -34,7 +34,7 @@ from .archives import MOST_ENTRIES
 from .beside import MOST_BYTES as MOST_BESIDE
 from .model import CannotGradeError, Job
 from .reading import UnreadableError, read
-from .submissions import MOST_BYTES, File, copied, load, show, skipped
+from .submissions import MOST_BYTES, File, Shelf, load, show, skipped
 
 DEFAULT_DIR = "~/autograd-lab-work"
 
@@ -102,8 +102,8 @@ def _submit(options: argparse.Namespace) -> int:
             "It cannot go to two places.", "both --to and --out are given.", "leave one out"
         )
     folder = _folder(options.dir)
-    paths = list(_choose(folder, options.notebooks))
-    chosen = [_load(path, several=len(paths) > 1) for path in paths]
+    groups = list(_choose(folder, options.notebooks))
+    chosen = [one for paths in groups for one in _begun(paths, several=len(groups) > 1)]
     if not options.notebooks:
         chosen = [one for one in chosen if len(one.untouched) < len(one.book.items)]
     if not chosen:
@@ -180,12 +180,18 @@ def _books() -> dict[str, merge.Released]:
     return {book.name: book for book in found if book.items}
 
 
-def _choose(folder: Path, words: Sequence[str]) -> Iterator[Path]:
-    """The files meant by "04", or by a path."""
+@cache
+def _shelf() -> Shelf:
+    return merge.shelf(_books().values())
+
+
+def _choose(folder: Path, words: Sequence[str]) -> Iterator[list[Path]]:
+    """The files meant by "04", its copies behind it, or by a path."""
+    named = [(path, _shelf().by_name(File(path, path.name))) for path in sorted(folder.glob("*.ipynb"))]
     if not words:
-        for path in sorted(folder.glob("*.ipynb")):
-            if path.stem.removeprefix(PREFIX) in _books() or copied(path.stem)[1]:
-                yield path
+        for path, book in named:
+            if book:
+                yield [path]
             elif not skipped(path.name):
                 print(f"Not packed: {show(path.name)}, whose name is no exercise's. To hand it in, name it.")
         return
@@ -199,8 +205,8 @@ def _choose(folder: Path, words: Sequence[str]) -> Iterator[Path]:
                 for book in _books().values()
                 if word in (book.number, book.name, exercise_name(book.name))
             ]
-            found = [folder / f"{exercise_name(name)}.ipynb" for name in names]
-            found = [one for one in found if one.is_file()]
+            found = [path for path, book in named if book in names and path.is_file()]
+            found.sort(key=lambda one: one.stem != exercise_name(names[0]))
         if not found:
             there = ", ".join(sorted({book.number for book in _books().values()}))
             raise CannotGradeError(
@@ -208,7 +214,17 @@ def _choose(folder: Path, words: Sequence[str]) -> Iterator[Path]:
                 "neither a file nor an exercise there has this name or number.",
                 f"the course has {there}; or name the file",
             )
-        yield found[0]
+        yield found
+
+
+def _begun(paths: Sequence[Path], several: bool) -> list[Packed]:
+    """Of an exercise and its copies those that were begun, or the exercise if none was; a copy that cannot be read is none."""
+    found = [_load(paths[0], several)]
+    for path in paths[1:]:
+        with suppress(CannotGradeError):
+            found.append(_load(path, several))
+    begun = [one for one in found if len(one.untouched) < len(one.book.items)]
+    return begun or found[:1]
 
 
 def _load(path: Path, several: bool) -> Packed:
@@ -221,8 +237,7 @@ def _load(path: Path, several: bool) -> Packed:
             f"{error}",
             f"open it in JupyterLab, save it, and try again{others}",
         ) from error
-    shelf = merge.shelf(_books().values())
-    name = shelf.by_content(handed) or shelf.by_name(File(path, path.name))
+    name = _shelf().by_content(handed) or _shelf().by_name(File(path, path.name))
     if not name:
         raise CannotGradeError(
             f"{path.name} is no exercise of the course.",

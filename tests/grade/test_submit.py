@@ -178,6 +178,41 @@ def test_numbers_files_and_everything_begun(lab, tmp_path, capsys):
     assert [names[n][0] for n in "abcd"] == [exercise_name(c.OTHER) + ".ipynb", FILE, FILE, "my own 04.ipynb"]
 
 
+@pytest.mark.parametrize("label", [" (new version)", " (new version 2)", " (1)", "-Copy1"])
+@pytest.mark.parametrize("words", [[], ["04"]])
+def test_work_in_a_copy_is_not_passed_over(lab, capsys, label, words):
+    copy = f"{exercise_name(c.BOOK)}{label}.ipynb"
+    c.hand_in(lab, "", c.document("exercises"), copy)
+    assert cli.main(["submit", *words, "--name", "a"]) == 0  # nothing is in it
+    c.hand_in(lab, "", c.solved(a1="answer = [1]"), copy)
+    assert cli.main(["submit", *words, "--name", "b"]) == 2
+    assert copy in capsys.readouterr().err
+    assert cli.main(["submit", copy, "--name", "c"]) == 0
+    c.hand_in(lab, "", c.document("exercises"), FILE)
+    assert cli.main(["submit", *words, "--name", "d"]) == 0
+    for name in "cd":
+        with zipfile.ZipFile(f"{name}.zip") as archive:
+            assert archive.read(copy) == (lab / copy).read_bytes()
+    c.hand_in(lab, "", "{", copy)
+    c.hand_in(lab, "", c.solved(a1="answer = [1]"), FILE)
+    assert cli.main(["submit", "04", "--name", "e"]) == 0
+
+
+def test_work_in_a_new_version_counts_if_it_is_newer(lab, tmp_path):
+    """A whole folder handed in: the lab put the new version beside the work, and the student went on there."""
+    old = c.hand_in(tmp_path / "inbox", "ada", c.solved(a1="answer = [1]"), FILE)
+    new = c.hand_in(tmp_path / "inbox", "ada", c.solved(a1="answer = [2]"), f"{old.stem} (new version).ipynb")
+    os.utime(old, (2_000, 2_000))
+    ((data, _),) = graded(tmp_path / "inbox", tmp_path / "out").values()
+    assert data == new.read_bytes()
+
+
+def test_a_notebook_of_the_students_own_with_a_number_is_no_copy_of_an_exercise(lab, capsys):
+    c.hand_in(lab, "", {"cells": [c.code("1")]}, "notes-2.ipynb")
+    assert cli.main(["submit", "--name", "a"]) == 0
+    assert "Not packed: notes-2.ipynb" in said(capsys)
+
+
 @pytest.mark.parametrize(
     ("code", "more"),
     [

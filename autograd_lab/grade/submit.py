@@ -307,10 +307,22 @@ def _files(chosen: Sequence[Packed]) -> dict[str, Path]:
     """{name in the submission: the file}."""
     files: dict[str, Path] = {}
     for one in chosen:
-        name = one.path.name if one.path.suffix == ".ipynb" else f"{exercise_name(one.book.name)}.ipynb"
-        files[name] = one.path
-        files |= {path.as_posix(): one.path.parent / path for path in one.beside}
+        files[_name_of(one)] = one.path
+        for path in one.beside:
+            name, source = path.as_posix(), one.path.parent / path
+            other = files.setdefault(name, source)
+            if other.resolve() != source.resolve() and other.read_bytes() != source.read_bytes():
+                raise CannotGradeError(
+                    f"There are two files {name}.",
+                    f"they are {other} and {source}, and your notebooks need both.",
+                    "hand in one notebook at a time, or give one of the files a new name, also in the notebook",
+                )
     return files
+
+
+def _name_of(one: Packed) -> str:
+    """The exercise's own name: under another the grader would take it for less than an older file with this one."""
+    return f"{exercise_name(one.book.name)}.ipynb"
 
 
 def _archive(given: Path | None, name: str) -> Path:
@@ -416,6 +428,8 @@ def _say(chosen: Sequence[Packed], target: Path, name: str, named: bool) -> None
         of = len(one.book.items)
         done = of - len(one.untouched)
         print(f"{show(one.path.name)}, saved {saved}: {done} of {of} items answered.")
+        if one.path.name != _name_of(one):
+            print(f"  handed in as {_name_of(one)}")
         if one.untouched:
             worth = sum(titles[item].points for item in one.untouched if item in titles)
             print(f"  still as handed out: {', '.join(one.untouched)} ({worth:g} points)")

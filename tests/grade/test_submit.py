@@ -175,7 +175,23 @@ def test_numbers_files_and_everything_begun(lab, tmp_path, capsys):
     assert "Not packed: my own 04.ipynb" in said(capsys)
     assert cli.main(["submit", "my own 04.ipynb", "--name", "d"]) == 0
     names = {n: zipfile.ZipFile(f"{n}.zip").namelist() for n in "abcd"}
-    assert [names[n][0] for n in "abcd"] == [exercise_name(c.OTHER) + ".ipynb", FILE, FILE, "my own 04.ipynb"]
+    assert [names[n][0] for n in "abcd"] == [exercise_name(c.OTHER) + ".ipynb", FILE, FILE, FILE]
+    assert f"handed in as {FILE}" in said(capsys)
+
+
+@pytest.mark.parametrize("form", ["zip", "folder"])
+def test_a_file_with_another_name_that_is_handed_in_later_is_the_newest(lab, tmp_path, form):
+    """The grader ranks a file with the exercise's name before one with any other."""
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    to = ["--out", str(inbox / "ada.zip")] if form == "zip" else ["--to", str(inbox)]
+    assert cli.main(["submit", "04", "--name", "ada", *to]) == 0
+    for path in inbox.rglob("*.*"):
+        os.utime(path, (2_000, 2_000))
+    c.hand_in(lab, "", c.solved(a1="answer = [2]"), "second try of 04.ipynb")
+    assert cli.main(["submit", "second try of 04.ipynb", "--name", "ada", *to]) == 0
+    ((data, _),) = graded(inbox, tmp_path / "out").values()
+    assert data == (lab / "second try of 04.ipynb").read_bytes()
 
 
 @pytest.mark.parametrize("label", [" (new version)", " (new version 2)", " (1)", "-Copy1"])
@@ -192,7 +208,7 @@ def test_work_in_a_copy_is_not_passed_over(lab, capsys, label, words):
     assert cli.main(["submit", *words, "--name", "d"]) == 0
     for name in "cd":
         with zipfile.ZipFile(f"{name}.zip") as archive:
-            assert archive.read(copy) == (lab / copy).read_bytes()
+            assert archive.read(FILE) == (lab / copy).read_bytes()
     c.hand_in(lab, "", "{", copy)
     c.hand_in(lab, "", c.solved(a1="answer = [1]"), FILE)
     assert cli.main(["submit", "04", "--name", "e"]) == 0
@@ -232,6 +248,20 @@ def test_what_an_answer_needs_comes_along(lab, tmp_path, code, more):
     assert cli.main(["submit", "--name", "ada", "--to", str(tmp_path / "inbox")]) == 0
     ((_, beside_it),) = graded(tmp_path / "inbox", tmp_path / "out").values()
     assert beside_it == set(more)
+
+
+def test_two_helpers_of_one_name_are_not_mixed_up(lab, tmp_path, capsys):
+    other = tmp_path / "lab" / "other"
+    for folder, name in ((lab, c.BOOK), (other, c.OTHER)):
+        book = c.document("exercises", name)
+        book["cells"].append(c.code("import mine"))
+        c.hand_in(folder, "", book, f"{name}.ipynb")
+    (other / "mine.py").write_text("another")
+    files = [str(lab / f"{c.BOOK}.ipynb"), str(other / f"{c.OTHER}.ipynb")]
+    assert cli.main(["submit", *files, "--name", "a"]) == 2
+    assert "There are two files mine.py" in capsys.readouterr().err
+    (other / "mine.py").write_text("mine.py")
+    assert cli.main(["submit", *files, "--name", "a"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from autograd_lab.course.resources import course_root
 from . import merge
 from .archives import MOST_ENTRIES
 from .beside import MOST_BYTES as MOST_BESIDE
-from .model import CannotGradeError, Job
+from .model import CannotGradeError, Cell, Job
 from .reading import UnreadableError, read
 from .submissions import MOST_BYTES, File, Shelf, load, show, skipped
 
@@ -52,8 +52,20 @@ class Packed:
     @property
     def untouched(self) -> list[str]:
         """The items whose answers are as they were handed out."""
-        touched = {cell.item for cell in self.job.cells if cell.role == "answer" and not cell.untouched}
+        touched = {
+            cell.item
+            for cell in self.job.cells
+            if cell.role == "answer" and not cell.untouched and not _is_stub(cell)
+        }
         return [item for item in self.book.items if item not in touched]
+
+
+def _is_stub(cell: Cell) -> bool:
+    """Whether an answer does what was handed out, now or with an earlier version, whatever its comments say."""
+    item = shipped().get(cell.item)
+    tree = merge.parsed(cell.source)
+    stubs = map(merge.parsed, item.stubs) if item else ()
+    return tree is not None and any(one is not None and ast.dump(one) == ast.dump(tree) for one in stubs)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from autograd_lab import cli
 from autograd_lab.course.contents import exercise_name
+from autograd_lab.course.items import shipped
 from autograd_lab.grade import beside, collect, merge, submit
 from autograd_lab.grade import submissions as s
 
@@ -262,6 +263,14 @@ def test_two_helpers_of_one_name_are_not_mixed_up(lab, tmp_path, capsys):
     assert "There are two files mine.py" in capsys.readouterr().err
     (other / "mine.py").write_text("mine.py")
     assert cli.main(["submit", *files, "--name", "a"]) == 0
+
+
+def test_a_stub_with_another_comment_or_of_an_earlier_version_is_still_open(lab, capsys, monkeypatch):
+    earlier = "def backward(root):\n    return None  # what stood here before"
+    monkeypatch.setattr(shipped()["04.4"], "earlier", [earlier])
+    c.hand_in(lab, "", c.solved(a1="answer = [1]", a2="order = ...  # as it was", a4=earlier), FILE)
+    assert cli.main(["submit", "--name", "a"]) == 0
+    assert "still as handed out: 04.2, 04.3, 04.4, 04.5 (11 points)" in said(capsys)
 
 
 @pytest.mark.parametrize(

@@ -233,8 +233,10 @@ def _begun(paths: Sequence[Path], several: bool) -> list[Packed]:
     """Of an exercise and its copies those that were begun, or the exercise if none was; a copy that cannot be read is none."""
     found = [_load(paths[0], several)]
     for path in paths[1:]:
-        with suppress(CannotGradeError):
+        try:
             found.append(_load(path, several))
+        except CannotGradeError:
+            print(f"Not packed: {show(path.name)}, which cannot be read.")
     begun = [one for one in found if len(one.untouched) < len(one.book.items)]
     return begun or found[:1]
 

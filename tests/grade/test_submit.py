@@ -213,6 +213,7 @@ def test_work_in_a_copy_is_not_passed_over(lab, capsys, label, words):
     c.hand_in(lab, "", "{", copy)
     c.hand_in(lab, "", c.solved(a1="answer = [1]"), FILE)
     assert cli.main(["submit", "04", "--name", "e"]) == 0
+    assert f"Not packed: {copy}, which cannot be read." in said(capsys)
 
 
 def test_work_in_a_new_version_counts_if_it_is_newer(lab, tmp_path):

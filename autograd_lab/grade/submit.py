@@ -34,7 +34,7 @@ from .archives import MOST_ENTRIES
 from .beside import MOST_BYTES as MOST_BESIDE
 from .model import CannotGradeError, Cell, Job
 from .reading import UnreadableError, read
-from .submissions import MOST_BYTES, File, Shelf, load, show, skipped
+from .submissions import MOST_BYTES, File, Shelf, copied, load, show, skipped
 
 DEFAULT_DIR = "~/autograd-lab-work"
 
@@ -231,11 +231,13 @@ def _choose(folder: Path, words: Sequence[str]) -> Iterator[list[Path]]:
 
 def _begun(paths: Sequence[Path], several: bool) -> list[Packed]:
     """Of an exercise and its copies those that were begun, or the exercise if none was; a copy that cannot be read is none."""
-    found = [_load(paths[0], several)]
-    for path in paths[1:]:
+    found: list[Packed] = []
+    for number, path in enumerate(paths, start=1):
         try:
             found.append(_load(path, several))
         except CannotGradeError:
+            if not copied(path.stem)[1] or (number == len(paths) and not found):
+                raise
             print(f"Not packed: {show(path.name)}, which cannot be read.")
     begun = [one for one in found if len(one.untouched) < len(one.book.items)]
     return begun or found[:1]

@@ -214,6 +214,8 @@ def test_work_in_a_copy_is_not_passed_over(lab, capsys, label, words):
     c.hand_in(lab, "", c.solved(a1="answer = [1]"), FILE)
     assert cli.main(["submit", "04", "--name", "e"]) == 0
     assert f"Not packed: {copy}, which cannot be read." in said(capsys)
+    (lab / FILE).rename(lab / f"{exercise_name(c.BOOK)}-Copy9.ipynb")
+    assert cli.main(["submit", "04", "--name", "f"]) == 0
 
 
 def test_work_in_a_new_version_counts_if_it_is_newer(lab, tmp_path):
